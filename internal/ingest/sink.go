@@ -1,0 +1,166 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
+)
+
+// Catalog is the discovery cache that all processes share: which folders and
+// files are known below each root, and what header each file states. It may lag
+// behind the disk and behind a shard; it holds no text and no titles.
+type Catalog interface {
+	// Folders returns the known folders below a root (the root itself
+	// included): those to be listed again when they change, and the leaves
+	// that no file was found in yet.
+	Folders(ctx context.Context, root string) ([]Folder, error)
+
+	// Files returns catalogued files.
+	Files(ctx context.Context, which FileLookup) ([]FileRow, error)
+
+	// Update applies a change in one short transaction.
+	Update(ctx context.Context, change CatalogChange) error
+}
+
+// Folder is a known folder. Path is absolute.
+type Folder struct {
+	Path    string
+	Root    string
+	Leaf    bool  // the folder of one session
+	ModTime int64 // epoch nanoseconds; 0: it was not there
+	Listed  int64 // when it was last listed, epoch nanoseconds
+}
+
+// FileRow is a catalogued file: a session's source, or one that may become one.
+type FileRow struct {
+	Path    string // absolute; the key
+	Root    string
+	Folder  string // the folder that holds it
+	Agent   session.Agent
+	Header  session.Header // zero while Pending
+	Stamp   reader.Stamp   // when the header was read
+	Pending bool           // the header is not complete yet
+	Problem *reader.Problem
+}
+
+// FileLookup chooses catalogued files; set fields are ANDed. The zero value is
+// every file.
+type FileLookup struct {
+	Workspace *string // sources whose header states this cwd (problems included)
+	Folder    *string
+	Pending   bool // only those whose header is still to come
+	Path      *string
+}
+
+// CatalogChange is applied as a whole.
+type CatalogChange struct {
+	Folders       []Folder  // put
+	Files         []FileRow // put
+	RemoveFolders []string  // with everything below them
+	RemoveFiles   []string
+}
+
+// Shards is what ingest needs of the index: one shard a workspace.
+type Shards interface {
+	// Peek returns the saved state of a shard's sessions without the write
+	// lock. A shard that is not there has none.
+	Peek(ctx context.Context, workspace string) ([]Stored, error)
+
+	// Write runs work in one transaction that holds the shard's write lock. It
+	// waits for the lock until ctx ends or for a bounded time, then fails with
+	// an error that wraps ErrBusy. An error of work rolls everything back. The
+	// shard is made if it is not there.
+	Write(ctx context.Context, workspace string, work func(Writer) error) error
+
+	// Purge removes, in bounded steps, what deletions left in the files of a
+	// shard, and reports whether nothing is left to do.
+	Purge(ctx context.Context, workspace string) (done bool, err error)
+}
+
+// ErrBusy says that another process holds a shard's write lock.
+const ErrBusy = busy("another process is writing to the shard")
+
+type busy string
+
+func (b busy) Error() string { return string(b) }
+
+// Writer changes a shard within one transaction.
+type Writer interface {
+	// Stored returns the saved state of the shard's sessions.
+	Stored(ctx context.Context) ([]Stored, error)
+
+	// Surface returns every surface event of a session, current ones in
+	// ascending Order; provisional ones are not among them.
+	Surface(ctx context.Context, num int64) ([]session.Node, error)
+
+	// Put saves a session's state; Num 0 is a new session and gets a number.
+	Put(ctx context.Context, s *Stored) error
+
+	// Append adds what events brought. Entries ascend and lie behind all earlier ones.
+	Append(ctx context.Context, num int64, b *Batch) error
+
+	// Withdraw takes back the provisional events at the end of a session.
+	Withdraw(ctx context.Context, num int64) error
+
+	// Clear removes everything a session's events brought; its state stays.
+	Clear(ctx context.Context, num int64) error
+
+	// Delete removes a session and everything of it.
+	Delete(ctx context.Context, num int64) error
+}
+
+// Stored is what a shard remembers of a session between two updates.
+type Stored struct {
+	Num      int64 // 0: not in the shard yet
+	Source   string
+	Header   session.Header
+	Position reader.Position
+	Mapping  string // versions of reader, fold and text that made it; another one means: make it again
+	Problem  *reader.Problem
+
+	Events      int64 // number of events, closing records included
+	Provisional int64 // how many closing records stand at the end
+	Title       *string
+	TitleFail   fault.Code
+	LastStep    int64 // seq of the latest step start; -1: none
+	Prompted    bool  // the first human prompt has been seen
+	Changed     int64 // time of the latest event, epoch milliseconds
+}
+
+// Batch is what a run of consecutive events brings to a shard.
+type Batch struct {
+	Entries     []Entry
+	Removals    []Removal
+	Restored    []session.Node // events that a select brought back, with their new keys
+	Citations   []Citation
+	Checkpoints []session.Checkpoint
+}
+
+// Entry is a document or a surface event; events that are neither have none.
+type Entry struct {
+	Seq         int64
+	Time        int64 // epoch milliseconds
+	Type        string
+	Speaker     session.Speaker
+	First       bool   // the session's first human prompt
+	Text        string // searchable text; ""
+	Surface     bool
+	Order       int64  // position key, if Surface
+	Sameness    uint64 // of a tool/result
+	Provisional bool
+	Clipped     bool // there was more text than is searchable
+}
+
+// Removal is what one event took off the surface, in surface order.
+type Removal struct {
+	By   int64
+	Seqs []int64
+}
+
+// Citation is one event's sources, as recorded.
+type Citation struct {
+	By      int64
+	Sources []int64
+}

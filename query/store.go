@@ -1,0 +1,178 @@
+package query
+
+import (
+	"context"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/session"
+)
+
+// Store is what the engine needs of an index: the headers of everything, and a
+// consistent view of one workspace. The disk index and the overlay of live
+// sessions are two instances of it.
+type Store interface {
+	// Headers returns what is catalogued, whatever the workspace: headers
+	// only, no text and no titles. Sources that contradict each other are all
+	// returned.
+	Headers(ctx context.Context, which Lookup) ([]Known, error)
+
+	// Snapshot opens a consistent view of a workspace's shard. A workspace
+	// that has none gives nil and no error.
+	Snapshot(ctx context.Context, workspace string) (Snapshot, error)
+
+	// Workspaces returns the workspaces that have a shard, sorted.
+	Workspaces(ctx context.Context) ([]string, error)
+}
+
+// Lookup chooses catalogued headers; set fields are ANDed.
+type Lookup struct {
+	ID        *session.ID
+	Parent    *session.ID
+	Workspace *string
+}
+
+// Known is one catalogued source.
+type Known struct {
+	Header  session.Header
+	Path    string
+	Problem *Problem // why it is not a session of the corpus
+}
+
+// Problem is why a source stays out of results, for doctor.
+type Problem struct {
+	Code   fault.Code
+	Line   int64 // 0: unknown
+	Offset int64 // bytes
+	Reason string
+}
+
+// DocID numbers a document within a shard: session number << 24 | number in the session.
+type DocID int64
+
+// docBits is the width of a document's number within its session.
+const docBits = 24
+
+// NewDocID composes a document number. MaxDocs is the limit of n.
+func NewDocID(num int64, n int64) DocID { return DocID(num<<docBits | n) }
+
+// MaxDocs is how many documents and surface events one session can have.
+const MaxDocs = 1 << docBits
+
+// Session returns the number of the document's session.
+func (d DocID) Session() int64 { return int64(d) >> docBits }
+
+// Span is an inclusive range of document numbers.
+type Span struct{ From, To DocID }
+
+// SpanOf is all documents of one session.
+func SpanOf(num int64) Span { return Span{NewDocID(num, 0), NewDocID(num, MaxDocs-1)} }
+
+// Posting is a document that holds a phrase.
+type Posting struct {
+	Doc   DocID
+	Count int32 // merged spans: overlapping matches are one
+}
+
+// Document is what ranking and filters need of a document.
+type Document struct {
+	Doc         DocID
+	Seq         int64
+	Time        int64 // epoch milliseconds
+	Points      int32 // length of the text in code points
+	Tokens      int32 // length of the text in tokens; 0: a surface event without text
+	Type        string
+	Role        Role
+	Surface     bool // the event took part in the surface at some time
+	Provisional bool
+	Clipped     bool
+}
+
+// Totals are the statistics that ranking needs of a shard.
+type Totals struct {
+	Documents int64 // with at least one token
+	Tokens    int64
+}
+
+// Row is what a shard knows of one of its sessions.
+type Row struct {
+	Num         int64 // the session's number in the shard
+	Header      session.Header
+	Source      string // where its log is; meaningful to Logs only
+	Title       *string
+	TitleFail   fault.Code
+	Problem     *Problem // unsound: no documents
+	Events      int64    // closing records included
+	Provisional int64    // how many of these are closing records
+	Documents   int64    // documents and surface events
+	LastStep    int64    // seq of the latest step start; -1: none
+	Changed     int64    // time of the latest event
+}
+
+// Snapshot is one consistent view of a shard. It is for one goroutine and must
+// be closed.
+type Snapshot interface {
+	// Generation changes whenever the shard does.
+	Generation() uint64
+
+	// Totals returns the statistics over all documents.
+	Totals() Totals
+
+	// Sessions returns every session, sound or not, in ascending Num.
+	Sessions(ctx context.Context) ([]Row, error)
+
+	// Match returns the documents that hold the tokens adjacent and in order,
+	// ascending, within the spans (nil: everywhere). At most 64 tokens.
+	Match(ctx context.Context, phrase []string, within []Span) ([]Posting, error)
+
+	// Documents returns the metadata of documents, in the order of ids, which
+	// must ascend.
+	Documents(ctx context.Context, ids []DocID) ([]Document, error)
+
+	// Text returns a document's searchable text.
+	Text(ctx context.Context, id DocID) (string, error)
+
+	// Log opens what the shard knows of one session's events.
+	Log(num int64) Log
+
+	Close() error
+}
+
+// Log is what a shard knows of one session's events, beyond its documents.
+type Log interface {
+	// States returns who shadows whom: runs of surface events, ascending and
+	// disjoint. A surface event in no run is current.
+	States(ctx context.Context) ([]Shadow, error)
+
+	// Surface returns the current list in order.
+	Surface(ctx context.Context) ([]int64, error)
+
+	// Removed returns what the event at seq took off the surface, in surface order.
+	Removed(ctx context.Context, seq int64) ([]int64, error)
+
+	// Derived returns the events that cite seq, ascending.
+	Derived(ctx context.Context, seq int64) ([]int64, error)
+
+	// Checkpoint returns the nearest checkpoint with a seq ≤ seq.
+	Checkpoint(ctx context.Context, seq int64) (session.Checkpoint, error)
+
+	// Documents returns the documents and surface events with from ≤ seq ≤ to, ascending.
+	Documents(ctx context.Context, from, to int64) ([]Document, error)
+}
+
+// Shadow is a run of surface events, all with From ≤ seq ≤ To, taken out by one event.
+type Shadow struct{ From, To, By int64 }
+
+// Logs reads events as they were written.
+type Logs interface {
+	// Window emits the events of a source with from ≤ seq ≤ to and returns the
+	// header that the same observation of the log states.
+	Window(ctx context.Context, source string, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error)
+}
+
+// Refresher brings a scope up to date.
+type Refresher interface {
+	// Refresh makes everything that was in the scope's logs when it was called
+	// searchable, newest sessions first, commits as it goes, and returns what
+	// it could not do before its context's deadline. progress may be nil.
+	Refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (session.Coverage, error)
+}

@@ -1,0 +1,28 @@
+package session
+
+// Raw is one event as an exact read returns it.
+type Raw struct {
+	Event  Event
+	Native []byte // the bytes the agent wrote for it; made JSON where Event.Reconstructed
+}
+
+// Checkpoint is a place from which a log can be read without what came before.
+type Checkpoint struct {
+	Seq   int64 // seq of the first event there
+	Place Place
+}
+
+// Scope is the part of the corpus that a request may touch.
+type Scope struct {
+	Workspaces []string // each compared as an exact string; "" is the sessions without one
+	All        bool     // every workspace, whatever Workspaces says: the owner's scope
+	Only       *Key     // if set, no other session has to be up to date
+}
+
+// Coverage says what an answer may have missed.
+type Coverage struct {
+	Sessions   int  // sessions in the scope
+	Behind     int  // of these, not yet (wholly) indexed
+	Unreadable int  // of these, left out because their logs cannot be read or contradict each other
+	Stale      bool // another process was bringing the index up to date; newer events exist
+}
