@@ -1,0 +1,2 @@
+// Package yore is the facade of the module.
+package yore
