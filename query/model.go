@@ -37,6 +37,7 @@ type SessionFilter struct {
 	Roots        bool // sessions without a parent; ORed with Parents
 	Availability []Availability
 	Exclude      []Target // never these
+	Text         string   // Sessions only: some event holds this literal text, white space flexible; "" does not filter
 }
 
 // EventFilter chooses events. Lists are ORed inside, fields are ANDed.
@@ -100,6 +101,7 @@ type SessionSearch struct {
 	Inherited bool // show a fork's inherited hits beside their origin's
 	Limit     int  // hits a page, 1 to MaxLimit
 	Cursor    string
+	Progress  func(done, total int) `json:"-"` // told how many sessions are up to date; may be nil
 }
 
 // EventSearch asks for the matching events of one session.
@@ -112,6 +114,8 @@ type EventSearch struct {
 	Own    bool // the caller's own session: its closing records do not exist
 	Limit  int
 	Cursor string
+
+	Progress func(done, total int) `json:"-"` // told how many sessions are up to date; may be nil
 }
 
 // EventHit is an event that matched.
@@ -149,20 +153,6 @@ type EventPage struct {
 	More     bool
 	Next     string
 	Coverage session.Coverage
-}
-
-// Lineage is session.Lineage with what is known of each session.
-type Lineage struct {
-	Target      Info
-	Ancestors   []Info     // nearest first
-	Missing     session.ID // first parent id that is not in the corpus; "": the chain is complete
-	Descendants []Kin      // depth first
-}
-
-// Kin is one descendant; Depth 0 is a child.
-type Kin struct {
-	Info  Info
-	Depth int
 }
 
 // Entry is what is known of an event beside its record.

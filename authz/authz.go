@@ -1,0 +1,239 @@
+// Package authz owns the question who may see what: from a caller and a policy
+// it makes a View, and no surface reaches the engine except through one.
+//
+// The caller comes from the host, never from an argument. Rules (exact policy):
+// a session is visible when its workspace equals the caller's as an exact
+// string; the caller's own session is always visible to it; a caller without a
+// workspace sees only its own session; no identity at all fails closed. Missing
+// and forbidden targets give the same failure after the same work. Every
+// direct target is authorized before anything of it is read, and again on the
+// header that came back in the same observation as the payload.
+//
+// The package reads no index and no log itself. Start at View.
+package authz
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
+)
+
+// Caller is who is behind a call, as the host tells. It is a label that
+// narrows, never a right that widens.
+type Caller struct {
+	Workspace string       // absolute directory, compared as an exact string; "": none known
+	Session   *session.Key // the caller's own session; nil: unknown
+}
+
+// Policy says how far a caller's sight reaches.
+type Policy uint8
+
+// The policies.
+const (
+	Exact Policy = iota // the caller's own workspace
+	Owner               // every workspace: the person whose history it is, at their own terminal
+)
+
+// Engine is what a View needs of the query engine.
+type Engine = query.Engine
+
+// View is the corpus as one caller may see it. It is safe for concurrent use.
+type View struct {
+	engine *query.Engine
+	policy Policy
+	caller Caller
+}
+
+// New makes a view. Under the exact policy a caller with neither a workspace
+// nor a session is refused with fault.MissingAgent.
+func New(engine *query.Engine, policy Policy, caller Caller) (*View, error) {
+	if policy == Exact && caller.Workspace == "" && caller.Session == nil {
+		return nil, fmt.Errorf("%w: no caller identity", fault.MissingAgent)
+	}
+	return &View{engine, policy, caller}, nil
+}
+
+// Caller returns who the view was made for.
+func (v *View) Caller() Caller { return v.caller }
+
+// own reports whether t is the caller's own session.
+func (v *View) own(t query.Target) bool {
+	return v.caller.Session != nil && t.Key == *v.caller.Session && t.Workspace == v.caller.Workspace
+}
+
+// sees reports whether a session is visible.
+func (v *View) sees(h session.Header) bool {
+	switch {
+	case v.policy == Owner, v.own(query.TargetOf(h)):
+		return true
+	}
+	return v.caller.Workspace != "" && h.Cwd == v.caller.Workspace
+}
+
+// scope narrows a requested scope to what the view may search.
+func (v *View) scope(asked session.Scope) (session.Scope, error) {
+	if v.policy == Owner {
+		if len(asked.Workspaces) == 0 {
+			asked.All = true
+		}
+		return asked, nil
+	}
+	if v.caller.Workspace == "" {
+		return session.Scope{}, fmt.Errorf("%w: the caller has no workspace", fault.Unauthorized)
+	}
+	return session.Scope{Workspaces: []string{v.caller.Workspace}}, nil
+}
+
+// SearchSessions searches the visible sessions; the caller's own is never
+// among them. Scope and exclusions of the request are narrowed, never widened.
+// A caller without a workspace gets fault.Unauthorized.
+func (v *View) SearchSessions(ctx context.Context, req query.SessionSearch) (SessionPage, error) {
+	scope, err := v.scope(req.Sessions.Scope)
+	if err != nil {
+		return SessionPage{}, err
+	}
+	req.Sessions.Scope = scope
+	req.Sessions.Exclude = v.exclude(req.Sessions.Exclude)
+	page, err := v.engine.SearchSessions(ctx, req)
+	if err != nil {
+		return SessionPage{}, err
+	}
+	out := SessionPage{More: page.More, Next: page.Next, Coverage: page.Coverage}
+	var headers []session.Header
+	for _, hit := range page.Hits {
+		if !v.sees(hit.Info.Header) {
+			return SessionPage{}, fmt.Errorf("%w: a hit moved out of the caller's workspace", fault.Unauthorized)
+		}
+		headers = append(headers, hit.Info.Header)
+	}
+	parents, err := v.parentsOf(ctx, headers)
+	if err != nil {
+		return SessionPage{}, err
+	}
+	for i, hit := range page.Hits {
+		out.Hits = append(out.Hits, SessionHit{hit, parents[i]})
+	}
+	out.Shared, err = v.engine.SharedIDs(ctx, headers)
+	return out, err
+}
+
+func (v *View) exclude(asked []query.Target) []query.Target {
+	if v.caller.Session == nil {
+		return asked
+	}
+	return append(slices.Clone(asked), query.Target{Key: *v.caller.Session, Workspace: v.caller.Workspace})
+}
+
+// Parents returns those of the ids that name visible sessions, each once. The
+// caller's own id counts as visible.
+func (v *View) Parents(ctx context.Context, ids []string) ([]session.Key, error) {
+	var keys []session.Key
+	for _, id := range ids {
+		found, err := v.visible(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if !slices.Contains(keys, f.Header.Key()) {
+				keys = append(keys, f.Header.Key())
+			}
+		}
+	}
+	return keys, nil
+}
+
+// List returns the visible sessions that pass a filter, newest first.
+func (v *View) List(ctx context.Context, filter query.SessionFilter, limit int, cursor string) (query.SessionList, error) {
+	scope, err := v.scope(filter.Scope)
+	if err != nil {
+		return query.SessionList{}, err
+	}
+	filter.Scope = scope
+	return v.engine.Sessions(ctx, filter, limit, cursor)
+}
+
+// visible finds the visible sessions that a text names: an exact native id
+// first, then agent:id.
+func (v *View) visible(ctx context.Context, id string) ([]query.Located, error) {
+	for _, reading := range query.ReadID(id) {
+		found, err := v.engine.Find(ctx, reading)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(l query.Located) bool { return !v.sees(l.Header) })
+		if len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+// Target authorizes a session by id; nil is the caller's own. A session that is
+// missing and one that is not visible both give fault.Unauthorized; an own
+// session that is not known gives fault.MissingAgent; a bare id that two
+// visible sessions share gives fault.InvalidFilter naming both forms.
+func (v *View) Target(ctx context.Context, id *string) (*Grant, error) {
+	if id == nil {
+		return v.ownTarget(ctx)
+	}
+	found, err := v.visible(ctx, *id)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, fmt.Errorf("%w: no visible session has this id", fault.Unauthorized)
+	case len(found) > 1:
+		return nil, ambiguous(found)
+	}
+	return v.grant(found[0]), nil
+}
+
+func (v *View) ownTarget(ctx context.Context) (*Grant, error) {
+	if v.caller.Session == nil {
+		return nil, fault.New(fault.MissingAgent, "the caller's own session is not known here: pass session_id (session_search lists the ids of this workspace)")
+	}
+	found, err := v.engine.Find(ctx, *v.caller.Session)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		if v.own(query.TargetOf(f.Header)) {
+			return v.grant(f), nil
+		}
+	}
+	return nil, fault.New(fault.MissingAgent, "the caller's own session has no log yet: pass the session_id of another session")
+}
+
+func ambiguous(found []query.Located) error {
+	text := "several sessions have this id; name one of:"
+	for _, f := range found {
+		text += " " + f.Header.Key().String()
+		if f.Header.Cwd != found[0].Header.Cwd {
+			text += fmt.Sprintf(" (in %q)", f.Header.Cwd)
+		}
+	}
+	return fault.New(fault.InvalidFilter, "%s", text)
+}
+
+// parentsOf says for each header what may be shown of its parent.
+func (v *View) parentsOf(ctx context.Context, headers []session.Header) ([]Parent, error) {
+	out := make([]Parent, len(headers))
+	for i, h := range headers {
+		if h.ParentSession == "" {
+			continue
+		}
+		out[i].Kind = ParentOutside
+		parent, ok, err := v.engine.Parent(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		if ok && v.sees(parent) {
+			out[i] = Parent{ParentVisible, parent.Key()}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,115 @@
+package query
+
+import (
+	"context"
+	"errors"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/session"
+)
+
+// Lineage walks a session's ancestors and descendants by headers alone, over
+// all workspaces; what of it may be shown is the authority's to decide. A ring
+// through the target's ancestors is fault.InvalidLineage.
+func (e *Engine) Lineage(ctx context.Context, at Located) (session.Lineage, error) {
+	if err := e.check(at); err != nil {
+		return session.Lineage{}, err
+	}
+	return session.Trace(at.Header, &kin{ctx, e})
+}
+
+// kin looks relatives up in the catalog.
+type kin struct {
+	ctx context.Context
+	e   *Engine
+}
+
+// Parent implements session.Kin.
+func (k *kin) Parent(h session.Header) (session.Header, bool, error) { return k.e.Parent(k.ctx, h) }
+
+// Children implements session.Kin: those whose parent resolves to h.
+func (k *kin) Children(h session.Header) ([]session.Header, error) {
+	found, err := k.e.locate(k.ctx, Lookup{Parent: &h.ID})
+	if err != nil && len(found) == 0 {
+		return nil, err
+	}
+	var children []session.Header
+	for _, f := range found {
+		if f.Header.Agent != h.Agent {
+			continue
+		}
+		parent, ok, err := k.e.Parent(k.ctx, f.Header)
+		if err != nil {
+			return nil, err
+		}
+		if ok && parent == h {
+			children = append(children, f.Header)
+		}
+	}
+	return children, nil
+}
+
+// TraceEvent returns the relations of the event at seq.
+func (e *Engine) TraceEvent(ctx context.Context, at Located, own bool, seq int64) (r Relations, err error) {
+	vs, v, en, _, err := e.openSession(ctx, at, nil)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, vs.Close()) }()
+	r.Info = en.info(own)
+	if err := inLog(seq, r.Info); err != nil {
+		return r, err
+	}
+	h, err := v.window(ctx, en, seq, seq, func(raw session.Raw) error {
+		r.Sources = raw.Event.Sources
+		r.Event, err = v.entryOf(ctx, en, &raw.Event)
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	r.Info.Header = h
+	if r.Chain, err = v.chain(ctx, en.row.Num, seq, r.Event.State); err != nil {
+		return r, err
+	}
+	r.ReplacedBy = -1
+	if len(r.Chain) > 0 {
+		r.ReplacedBy = r.Chain[0]
+	}
+	log := v.snap.Log(en.row.Num)
+	if r.Replaced, err = log.Removed(ctx, seq); err != nil {
+		return r, err
+	}
+	derived, err := log.Derived(ctx, seq)
+	for _, d := range derived {
+		if d < r.Info.Events {
+			r.Derived = append(r.Derived, d)
+		}
+	}
+	return r, fault.Wrap(fault.IndexFailed, err)
+}
+
+// chain follows who took an event out, who took that one out, and so on. It
+// ends at an event that is current, or that never was on the surface.
+func (v *view) chain(ctx context.Context, num, seq int64, state session.State) ([]int64, error) {
+	var chain []int64
+	for state == session.Shadowed {
+		by, err := v.shadowOf(ctx, num, seq)
+		if err != nil || by < 0 {
+			return chain, err
+		}
+		chain = append(chain, by)
+		docs, err := v.snap.Log(num).Documents(ctx, by, by)
+		if err != nil {
+			return nil, err
+		}
+		if len(docs) == 0 {
+			return chain, nil // a select: the chain ends there
+		}
+		seq = by
+		if state, err = v.stateOf(ctx, docs[0]); err != nil {
+			return nil, err
+		}
+	}
+	return chain, nil
+}

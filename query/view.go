@@ -1,0 +1,237 @@
+package query
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"sort"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/session"
+)
+
+// view is one open snapshot with its sessions.
+type view struct {
+	corpus    *Corpus
+	workspace string
+	snap      Snapshot
+	sessions  map[int64]*entry // by number in the shard: those that may be shown
+	all       map[int64]*entry // unsound ones too
+	states    map[int64][]Shadow
+}
+
+// entry is a session in a view.
+type entry struct {
+	row        Row
+	live       bool
+	persisted  bool
+	suppressed bool // hidden by its live log, or in conflict with it
+}
+
+// views are the snapshots of a scope. They must be closed.
+type views []*view
+
+// openViews takes one snapshot of every shard in a scope.
+func (e *Engine) openViews(ctx context.Context, scope session.Scope) (views, error) {
+	var all views
+	for _, c := range e.corpora() {
+		workspaces := scope.Workspaces
+		if scope.All {
+			var err error
+			if workspaces, err = c.Store.Workspaces(ctx); err != nil {
+				return nil, errors.Join(err, all.Close())
+			}
+		}
+		for _, w := range workspaces {
+			v, err := openView(ctx, c, w, c == &e.Live)
+			if err != nil {
+				return nil, errors.Join(err, all.Close())
+			}
+			if v != nil {
+				all = append(all, v)
+			}
+		}
+	}
+	if err := e.unite(ctx, all); err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	return all, nil
+}
+
+func openView(ctx context.Context, c *Corpus, workspace string, live bool) (*view, error) {
+	snap, err := c.Store.Snapshot(ctx, workspace)
+	if err != nil || snap == nil {
+		return nil, err
+	}
+	rows, err := snap.Sessions(ctx)
+	if err != nil {
+		return nil, errors.Join(err, snap.Close())
+	}
+	v := &view{corpus: c, workspace: workspace, snap: snap, sessions: map[int64]*entry{}, all: map[int64]*entry{}, states: map[int64][]Shadow{}}
+	for _, r := range rows {
+		v.all[r.Num] = &entry{row: r, live: live, persisted: !live}
+	}
+	return v, nil
+}
+
+// unite applies what one corpus says about another: a live session hides its
+// stored log, or both stay out when their headers differ.
+func (e *Engine) unite(ctx context.Context, all views) error {
+	live := map[Target]*entry{}
+	for _, v := range all {
+		if v.corpus != &e.Live {
+			continue
+		}
+		for _, s := range v.all {
+			live[TargetOf(s.row.Header)] = s
+		}
+		if e.DiskErr != nil {
+			continue
+		}
+		// What is on disk may be catalogued and not yet (or never) indexed.
+		known, err := e.Disk.Store.Headers(ctx, Lookup{Workspace: &v.workspace})
+		if err != nil {
+			return err
+		}
+		for _, k := range known {
+			s := live[TargetOf(k.Header)]
+			if s == nil || k.Problem != nil && k.Problem.Code != fault.ToolFailed {
+				continue
+			}
+			s.persisted = true
+			s.suppressed = s.suppressed || k.Header != s.row.Header || k.Problem != nil
+		}
+	}
+	for _, v := range all {
+		for num, s := range v.all {
+			if v.corpus != &e.Live {
+				s.suppressed = live[TargetOf(s.row.Header)] != nil
+			}
+			if !s.suppressed && s.row.Problem == nil {
+				v.sessions[num] = s
+			}
+		}
+	}
+	return nil
+}
+
+// Close closes every snapshot.
+func (vs views) Close() error {
+	var errs []error
+	for _, v := range vs {
+		errs = append(errs, v.snap.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// state is a hash over the generations that the views show.
+func (vs views) state() [sha256.Size]byte {
+	h := sha256.New()
+	for _, v := range vs {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], v.snap.Generation())
+		h.Write([]byte(v.workspace))
+		h.Write(n[:])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// find returns the entry of a session, sound or not, and its view.
+func (vs views) find(t Target) (*view, *entry) {
+	for _, v := range vs {
+		if v.workspace != t.Workspace {
+			continue
+		}
+		for _, s := range v.all {
+			if s.row.Header.Key() == t.Key && !(s.suppressed && s.persisted && !s.live) {
+				return v, s
+			}
+		}
+	}
+	return nil, nil
+}
+
+// stateOf returns what has become of a surface event or document.
+func (v *view) stateOf(ctx context.Context, d Document) (session.State, error) {
+	if !d.Surface {
+		return session.LogOnly, nil
+	}
+	by, err := v.shadowOf(ctx, d.Doc.Session(), d.Seq)
+	switch {
+	case err != nil:
+		return session.LogOnly, err
+	case by < 0:
+		return session.Current, nil
+	}
+	return session.Shadowed, nil
+}
+
+// shadowOf returns who took a surface event out; -1: nobody.
+func (v *view) shadowOf(ctx context.Context, num, seq int64) (int64, error) {
+	runs, ok := v.states[num]
+	if !ok {
+		var err error
+		if runs, err = v.snap.Log(num).States(ctx); err != nil {
+			return -1, err
+		}
+		v.states[num] = runs
+	}
+	i := sort.Search(len(runs), func(i int) bool { return runs[i].To >= seq })
+	if i < len(runs) && runs[i].From <= seq {
+		return runs[i].By, nil
+	}
+	return -1, nil
+}
+
+// info returns what is known of an entry. own says that closing records do not
+// exist for whom asks.
+func (s *entry) info(own bool) Info {
+	info := Info{
+		Header: s.row.Header, Title: Untitled, TitleFail: s.row.TitleFail,
+		Live: s.live, Persisted: s.persisted, Events: s.row.Events, Changed: s.row.Changed,
+	}
+	if s.row.Title != nil {
+		info.Title = *s.row.Title
+	}
+	if own || s.live {
+		info.Events -= s.row.Provisional
+	}
+	if s.row.Problem != nil {
+		info.Fault = s.row.Problem.Code
+		info.Title, info.TitleFail = Untitled, info.Fault
+	}
+	if info.TitleFail != "" {
+		info.Title = Untitled
+	}
+	return info
+}
+
+// passes applies a session filter (its ids already resolved to keys) to an entry.
+func (s *entry) passes(f *SessionFilter) bool {
+	h := s.row.Header
+	switch {
+	case f.IDs != nil && !slices.ContainsFunc(f.IDs, func(id string) bool { return named(id, h.Key()) }):
+		return false
+	case f.Agents != nil && !slices.Contains(f.Agents, h.Agent):
+		return false
+	case !f.CreatedAt.Holds(h.CreatedAt):
+		return false
+	case slices.Contains(f.Exclude, TargetOf(h)):
+		return false
+	case f.Availability != nil && !(s.live && slices.Contains(f.Availability, Live)) && !(s.persisted && slices.Contains(f.Availability, Persisted)):
+		return false
+	}
+	if f.Parents == nil && !f.Roots {
+		return true
+	}
+	if h.ParentSession == "" {
+		return f.Roots
+	}
+	return slices.Contains(f.Parents, session.Key{Agent: h.Agent, ID: h.ParentSession})
+}
+
+func named(id string, key session.Key) bool {
+	return id == string(key.ID) || id == key.String()
+}
