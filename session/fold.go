@@ -55,6 +55,9 @@ type Change struct {
 // orderShift leaves room in a position key for the nodes of one select.
 const orderShift = 20
 
+// maxSeq is the last seq that has a position key.
+const maxSeq = math.MaxInt64 >> orderShift
+
 // Fold applies events in sequence and keeps the surface.
 //
 // The surface is a linked list through a map of all surface events seen, so an
@@ -130,8 +133,12 @@ func (f *Fold) check(e *Event) error {
 	switch {
 	case e.Seq != f.next:
 		return fmt.Errorf("seq %d where %d is next", e.Seq, f.next)
-	case e.Seq > MaxSafe>>orderShift<<orderShift || e.Seq > math.MaxInt64>>orderShift:
+	case e.Seq > maxSeq || e.Len()-1 > maxSeq-e.Seq:
 		return fmt.Errorf("seq out of range")
+	case e.Len() > 1 && e.Op.Kind != OpNone:
+		return fmt.Errorf("a run of %d events on the surface", e.Len())
+	case e.Op.Kind == OpSelect && e.Sources != nil:
+		return fmt.Errorf("a select cites its sources")
 	case SurfaceType(e.Type) && (e.Op.Kind == OpNone):
 		return fmt.Errorf("no surfaceOp on a surface type")
 	case !SurfaceType(e.Type) && (e.Op.Kind == OpAppend || e.Op.Kind == OpReplace):

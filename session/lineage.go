@@ -68,8 +68,8 @@ func forest(target Header, kin Kin) ([]Descendant, error) {
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(children, func(a, b Header) int { return -CompareSiblings(a, b) })
-		for _, c := range children {
+		// The list may be the corpus's own: a sorted copy, last first.
+		for _, c := range slices.Backward(slices.SortedFunc(slices.Values(children), CompareSiblings)) {
 			stack = append(stack, Descendant{c, depth})
 		}
 		return nil
