@@ -88,6 +88,13 @@ func (v *View) scope(asked session.Scope) (session.Scope, error) {
 	return session.Scope{Workspaces: []string{v.caller.Workspace}}, nil
 }
 
+// MaySearch fails with fault.Unauthorized where SearchSessions would: a caller
+// without a workspace sees no session but its own.
+func (v *View) MaySearch() error {
+	_, err := v.scope(session.Scope{})
+	return err
+}
+
 // SearchSessions searches the visible sessions; the caller's own is never
 // among them. Scope and exclusions of the request are narrowed, never widened.
 // A caller without a workspace gets fault.Unauthorized.

@@ -1,0 +1,14 @@
+// Package render turns answers of a view into text for a model and into JSON
+// for people. Its functions are pure: the same answer gives the same bytes.
+//
+// Session text is untrusted. In every text the structure is carried by lines:
+// a line of ours begins with fields that are ours, and what a session says
+// comes after them on the same line, made one line, or on lines of its own that
+// are indented. Identifiers that could be mistaken for anything else are quoted
+// as JSON strings, so that they can still be passed back exactly. The one
+// exception is the event of a read, which is the log's own bytes between two
+// fences that do not occur in it.
+//
+// The package knows nothing of callers, arguments or failures, cuts nothing
+// but a search's list of hits, and masks nothing. Start at SessionsText.
+package render
