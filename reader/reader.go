@@ -96,6 +96,17 @@ type Problem struct {
 // again when the file grows.
 const ErrPending = pending("the header is not complete yet")
 
+// ErrStop is what an emit function returns to end a read early, with a position
+// to go on from.
+const ErrStop = pending("stop reading here")
+
+// Closer is implemented by readers whose views close interrupted turns.
+type Closer interface {
+	// Closers makes, from a position's state alone, the closing events that a
+	// read ending there returns, with their made records; next is the first seq.
+	Closers(src Source, state json.RawMessage, next int64) []session.Raw
+}
+
 type pending string
 
 func (p pending) Error() string { return string(p) }
@@ -135,7 +146,10 @@ type Reader interface {
 	// Read emits the events after a position in sequence, as far as they are
 	// complete, and returns where to go on. Growth never moves a seq. An
 	// emitted event is the receiver's. If emit fails, its error is returned
-	// as it is. A session that breaks its format's rules ends in a *Problem.
+	// as it is; ErrStop instead ends the read without an error at the next
+	// place it can go on from (events may still be emitted up to there), with a
+	// Tail without closers. A session that breaks its format's rules ends in a
+	// *Problem.
 	Read(ctx context.Context, src Source, from Position, emit func(session.Event) error) (Tail, error)
 
 	// Window emits the events with from ≤ seq ≤ to, as they were written,

@@ -1,0 +1,157 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/document"
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
+)
+
+// flushBytes is how much text one batch gathers before it goes to the store.
+const flushBytes = 8 << 20
+
+// mapping names everything that shapes what a shard holds of a session: a
+// change of any makes it again.
+func mapping(r reader.Reader) string {
+	return fmt.Sprintf("%s/%d fold/%d text/%d", r.Agent(), r.Version(), session.FoldVersion, document.Version)
+}
+
+// builder turns a run of a session's events into batches for its shard: it
+// folds, extracts text and keeps the session's summary.
+type builder struct {
+	ctx    context.Context
+	w      Writer
+	s      *Stored
+	fold   *session.Fold
+	whole  bool // the fold knows every surface event, not only those of this run
+	batch  Batch
+	bytes  int   // text in batch
+	copied int64 // text handed to the store so far
+}
+
+// newBuilder goes on where s stands. s must have a number.
+func newBuilder(ctx context.Context, w Writer, s *Stored) *builder {
+	b := &builder{ctx: ctx, w: w, s: s, fold: &session.Fold{}, whole: s.Position.Next == 0}
+	b.fold.Resume(s.Position.Next)
+	return b
+}
+
+// add folds one event in. A rule that the event breaks is fault.CorruptSession.
+func (b *builder) add(e session.Event) error {
+	if session.Needs(&e) && !b.whole {
+		if err := b.load(); err != nil {
+			return err
+		}
+	}
+	change, err := b.fold.Apply(&e)
+	if err != nil {
+		return err
+	}
+	b.record(&e, change)
+	if len(b.batch.Entries) > 0 && b.bytes >= flushBytes {
+		return b.flush()
+	}
+	return nil
+}
+
+// load completes the fold with what the store knows of earlier events.
+func (b *builder) load() error {
+	stored, err := b.w.Surface(b.ctx, b.s.Num)
+	if err != nil {
+		return err
+	}
+	known := make(map[int64]bool, len(stored))
+	for _, n := range stored {
+		known[n.Seq] = true
+	}
+	for _, seq := range b.fold.Surface() {
+		if !known[seq] {
+			stored = append(stored, b.node(seq))
+		}
+	}
+	b.fold, b.whole = session.Restore(b.fold.Next(), stored), true
+	return nil
+}
+
+// node finds a node that is not in the store yet: it came by an append.
+func (b *builder) node(seq int64) session.Node {
+	for _, e := range b.batch.Entries {
+		if e.Seq == seq {
+			return session.Node{Seq: seq, Type: e.Type, Sameness: e.Sameness, Order: e.Order, By: -1}
+		}
+	}
+	return session.Node{Seq: seq, By: -1}
+}
+
+// record notes what an event brought.
+func (b *builder) record(e *session.Event, change session.Change) {
+	text, clipped := document.Extract(e.Body)
+	first := e.Body.Speaker == session.Human && text != "" && !b.s.Prompted
+	if text != "" || change.Joined {
+		b.batch.Entries = append(b.batch.Entries, Entry{
+			Seq: e.Seq, Time: e.Time, Type: e.Type, Speaker: e.Body.Speaker, First: first, Text: text,
+			Surface: change.Joined, Order: change.Order, Sameness: e.Sameness, Provisional: e.Provisional, Clipped: clipped,
+		})
+		b.bytes += len(text) + 64
+	}
+	if len(change.Removed) > 0 {
+		b.batch.Removals = append(b.batch.Removals, Removal{e.Seq, change.Removed})
+	}
+	b.batch.Restored = append(b.batch.Restored, change.Restored...)
+	if len(e.Sources) > 0 {
+		b.batch.Citations = append(b.batch.Citations, Citation{e.Seq, e.Sources})
+	}
+	if e.Provisional {
+		return
+	}
+	b.batch.Checkpoints = append(b.batch.Checkpoints, session.Checkpoint{Seq: e.Seq, Place: e.Place})
+	s := b.s
+	s.Prompted = s.Prompted || first
+	s.Changed = max(s.Changed, e.Time)
+	if e.Step {
+		s.LastStep = e.Seq
+	}
+	if e.Body.Title != nil || e.Body.TitleFault != "" {
+		s.Title, s.TitleFail = e.Body.Title, e.Body.TitleFault
+	}
+}
+
+// close appends the closing records of an interrupted turn.
+func (b *builder) close(closers []session.Event) error {
+	for _, c := range closers {
+		c.Provisional = true
+		change, err := b.fold.Apply(&c)
+		if err != nil {
+			return err
+		}
+		b.record(&c, change)
+	}
+	return nil
+}
+
+// flush hands the batch to the store.
+func (b *builder) flush() error {
+	if len(b.batch.Entries)+len(b.batch.Checkpoints)+len(b.batch.Removals)+len(b.batch.Restored)+len(b.batch.Citations) == 0 {
+		return nil
+	}
+	err := b.w.Append(b.ctx, b.s.Num, &b.batch)
+	b.copied += int64(b.bytes)
+	b.batch, b.bytes = Batch{}, 0
+	return err
+}
+
+// unsound reports whether err says that the session itself is at fault, and how.
+func unsound(err error, path string) (*reader.Problem, bool) {
+	var p *reader.Problem
+	if errors.As(err, &p) {
+		return p, true
+	}
+	if errors.Is(err, fault.CorruptSession) {
+		return reader.Corrupt(path, 0, 0, "%s", err), true
+	}
+	return nil, false
+}
