@@ -1,0 +1,95 @@
+package identity
+
+import (
+	"context"
+	"strings"
+
+	"github.com/yorehq/yore/session"
+)
+
+// The agents that tell something of their sessions over a wire.
+const (
+	claude  session.Agent = "claude-code"
+	codex   session.Agent = "codex"
+	copilot session.Agent = "copilot"
+	qwen    session.Agent = "qwen-code"
+)
+
+// byThread believes the thread that Codex sends with each call.
+func (r *Resolver) byThread(ctx context.Context, workspace string, call Call) (*session.Key, error) {
+	id, _ := call.Meta["threadId"].(string)
+	return r.known(ctx, workspace, session.Key{Agent: codex, ID: session.ID(id)})
+}
+
+// byCallID looks for the call that Claude Code names. The id reaches the
+// transcript after the call reaches the server, so it is often not there yet.
+func (r *Resolver) byCallID(ctx context.Context, workspace string, call Call) (*session.Key, error) {
+	id, _ := call.Meta["claudecode/toolUseId"].(string)
+	if id == "" {
+		return nil, nil
+	}
+	return r.pending(ctx, workspace, PendingCall{ID: id, Tool: call.Tool, Args: call.Args})
+}
+
+// byEnvironment believes the id that a client put into this process's
+// environment, of its own sessions only: an environment is handed on, and an
+// agent that was started by another one carries that one's variables.
+func (r *Resolver) byEnvironment(ctx context.Context, workspace string, call Call) (*session.Key, error) {
+	if call.Remote {
+		return nil, nil
+	}
+	var key session.Key
+	switch {
+	case call.Client == string(claude):
+		key = session.Key{Agent: claude, ID: session.ID(r.getenv("CLAUDE_CODE_SESSION_ID"))}
+		return r.newest(ctx, workspace, key)
+	case strings.HasPrefix(call.Client, "qwen-cli-mcp-client"):
+		key = session.Key{Agent: qwen, ID: session.ID(r.getenv("QWEN_CODE_SESSION_ID"))}
+	case strings.Contains(strings.ToLower(call.Client), string(copilot)):
+		key = session.Key{Agent: copilot, ID: session.ID(r.getenv("COPILOT_AGENT_SESSION_ID"))}
+	}
+	return r.known(ctx, workspace, key)
+}
+
+// byPendingCall takes the one session whose log holds exactly this call without
+// a result. Two of them are no answer.
+func (r *Resolver) byPendingCall(ctx context.Context, workspace string, call Call) (*session.Key, error) {
+	return r.pending(ctx, workspace, PendingCall{Tool: call.Tool, Args: call.Args})
+}
+
+// known returns the key if it is that of a session in the workspace.
+func (r *Resolver) known(ctx context.Context, workspace string, key session.Key) (*session.Key, error) {
+	if key.ID == "" || r.finder == nil {
+		return nil, nil
+	}
+	ok, err := r.finder.HasSession(ctx, workspace, key)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &key, nil
+}
+
+// newest is known for an id that goes stale while the process lives: the
+// session must also be its agent's newest in the workspace.
+func (r *Resolver) newest(ctx context.Context, workspace string, key session.Key) (*session.Key, error) {
+	finder, ok := r.finder.(NewestFinder)
+	if key.ID == "" || !ok {
+		return nil, nil
+	}
+	newest, ok, err := finder.NewestSession(ctx, workspace, key.Agent)
+	if err != nil || !ok || newest != key {
+		return nil, err
+	}
+	return r.known(ctx, workspace, key)
+}
+
+func (r *Resolver) pending(ctx context.Context, workspace string, call PendingCall) (*session.Key, error) {
+	if r.calls == nil {
+		return nil, nil
+	}
+	keys, err := r.calls.FindCall(ctx, workspace, call)
+	if err != nil || len(keys) != 1 {
+		return nil, err
+	}
+	return r.known(ctx, workspace, keys[0])
+}

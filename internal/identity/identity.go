@@ -1,0 +1,141 @@
+// Package identity owns the step from what a host tells to who is calling: a
+// workspace, and the session in it that makes the call, if that can be known.
+//
+// Identity is a label that narrows what a call may see and never a right that
+// widens it: every id that comes over a wire must name a session of the
+// server's own workspace, and where the workspace is in doubt the call is
+// refused with a sentence that says what to do. The package knows no protocol
+// library and no index; it sees a client's name, metadata and environment, and
+// asks through the interfaces it declares. Start at Resolver.Caller.
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"syscall"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/session"
+)
+
+// Finder answers whether a workspace holds a session.
+type Finder interface {
+	// HasSession reports whether the session of this key is known and its header
+	// states exactly this workspace.
+	HasSession(ctx context.Context, workspace string, key session.Key) (bool, error)
+}
+
+// NewestFinder is what a Finder may offer besides. Without it no id is
+// believed that goes stale while its process lives.
+type NewestFinder interface {
+	// NewestSession returns the agent's session in the workspace whose log was
+	// written last, false if there is none.
+	NewestSession(ctx context.Context, workspace string, agent session.Agent) (session.Key, bool, error)
+}
+
+// CallFinder finds the sessions whose logs hold a call that has no result yet.
+type CallFinder interface {
+	// FindCall returns the sessions of exactly this workspace with such a call
+	// pending, each once, in any order.
+	FindCall(ctx context.Context, workspace string, call PendingCall) ([]session.Key, error)
+}
+
+// Options say what is known of the host before the first call. The zero value
+// asks the system for the working directory and knows no sessions.
+type Options struct {
+	Workspace string // chosen by whoever configured the server; relative to Dir; "": not chosen
+	Dir       string // the process's working directory; "": asked from the system
+	Getenv    func(string) string
+	Finder    Finder       // nil: no session is ever known
+	Calls     CallFinder   // nil: no pending calls are looked for
+	Logger    *slog.Logger // nil discards
+}
+
+// Resolver tells who is calling. It is safe for concurrent use.
+type Resolver struct {
+	chosen string // the configured workspace, absolute; "": none
+	dir    string // the working directory, absolute; "": not known
+	getenv func(string) string
+	finder Finder
+	calls  CallFinder
+	log    *slog.Logger
+}
+
+// New checks the options. A workspace that cannot be made absolute is
+// fault.InvalidConfig; everything else that is wrong with the host refuses the
+// calls and not the server, so that the agent gets to read why.
+func New(o Options) (*Resolver, error) {
+	r := &Resolver{dir: o.Dir, getenv: o.Getenv, finder: o.Finder, calls: o.Calls, log: o.Logger}
+	if r.getenv == nil {
+		r.getenv = func(string) string { return "" }
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.dir == "" {
+		// Not os.Getwd, which believes $PWD: some hosts hand on a stale one, and
+		// agents write the system's own spelling into their logs.
+		dir, err := syscall.Getwd()
+		if err != nil {
+			r.log.Warn("the working directory is not known", "error", err)
+		}
+		r.dir = dir
+	}
+	if !filepath.IsAbs(r.dir) {
+		r.dir = ""
+	}
+	if o.Workspace != "" {
+		r.chosen = o.Workspace
+		if !filepath.IsAbs(r.chosen) {
+			if r.dir == "" {
+				return nil, fault.New(fault.InvalidConfig, "The workspace is a relative path and the working directory is not known; give an absolute path.")
+			}
+			r.chosen = filepath.Join(r.dir, r.chosen)
+		}
+		r.chosen = filepath.Clean(r.chosen)
+	}
+	return r, nil
+}
+
+// Call is what a host tells with one call.
+type Call struct {
+	Client string         // the client's own name for itself; "": not told
+	Meta   map[string]any // the call's metadata as decoded JSON; never written by a model
+	Tool   string
+	Args   json.RawMessage
+	Remote bool // came over a network: this process's folder and environment are not the caller's
+}
+
+// Caller is who makes a call.
+type Caller struct {
+	Workspace string // never empty
+	Session   *session.Key
+}
+
+// Caller resolves one call. A workspace that is not certain is
+// fault.MissingAgent with a sentence for the agent. A session that is not
+// certain is no failure: Session is nil. Besides, only context errors return.
+func (r *Resolver) Caller(ctx context.Context, call Call) (Caller, error) {
+	workspace, err := r.workspace(call)
+	if err != nil {
+		return Caller{}, err
+	}
+	caller := Caller{Workspace: workspace}
+	for _, rule := range []func(context.Context, string, Call) (*session.Key, error){
+		r.byThread, r.byCallID, r.byEnvironment, r.byPendingCall,
+	} {
+		key, err := rule(ctx, workspace, call)
+		switch {
+		case fault.IsContext(err), err != nil && ctx.Err() != nil:
+			return Caller{}, err
+		case err != nil:
+			r.log.Warn("the calling session could not be looked up", "error", err)
+		case key != nil:
+			caller.Session = key
+			return caller, nil
+		}
+	}
+	return caller, nil
+}

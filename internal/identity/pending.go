@@ -1,0 +1,92 @@
+package identity
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/yorehq/yore/session"
+)
+
+// PendingCall is a call to look for in a log. With an ID only that call is
+// meant, else any call of the tool with exactly these arguments.
+type PendingCall struct {
+	ID   string // the agent's own id of the call; "": not known
+	Tool string // as the server names it
+	Args json.RawMessage
+}
+
+// matches reports whether a recorded call is the one that is looked for.
+func (p PendingCall) matches(id, name, args string) bool {
+	if !isTool(name, p.Tool) {
+		return false
+	}
+	if p.ID != "" {
+		return id == p.ID
+	}
+	return sameJSON([]byte(args), p.Args)
+}
+
+// isTool reports whether a recorded name means the tool: agents put the
+// server's name before it, as in mcp__yore__session_search, mcp_yore_… or yore.….
+func isTool(recorded, tool string) bool {
+	before, ok := strings.CutSuffix(recorded, tool)
+	return ok && tool != "" && (before == "" || strings.HasSuffix(before, "_") || strings.HasSuffix(before, "."))
+}
+
+// sameJSON compares two arguments objects as values: the order of keys and the
+// form of numbers and escapes differ between a log and the wire. No bytes are
+// an empty object. What is no JSON equals nothing.
+func sameJSON(a, b []byte) bool {
+	x, ok := decode(a)
+	if !ok {
+		return false
+	}
+	y, ok := decode(b)
+	return ok && reflect.DeepEqual(x, y)
+}
+
+func decode(data []byte) (any, bool) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return map[string]any{}, true
+	}
+	var v any
+	err := json.Unmarshal(data, &v)
+	return v, err == nil
+}
+
+// maxArgs is the longest arguments text, in bytes, that is kept of a recorded
+// call; calls with more are not found again.
+const maxArgs = 64 << 10
+
+// openCalls are the calls of a log that have no result yet, by the agent's id.
+type openCalls map[string]openCall
+
+type openCall struct{ name, args string }
+
+// apply follows one event of the log.
+func (o openCalls) apply(e *session.Event) {
+	switch e.Type {
+	case session.ToolCall:
+		for _, b := range e.Body.Blocks {
+			if b.Kind == session.CallBlock && e.Body.CallID != "" && len(b.Text) <= maxArgs {
+				o[e.Body.CallID] = openCall{b.Name, b.Text}
+			}
+		}
+	case session.ToolResult:
+		delete(o, e.Body.CallID)
+	case session.TurnStart, session.TurnEnd, session.StepStart:
+		// Whatever was open then has been given up.
+		clear(o)
+	}
+}
+
+func (o openCalls) has(p PendingCall) bool {
+	for id, c := range o {
+		if p.matches(id, c.name, c.args) {
+			return true
+		}
+	}
+	return false
+}
