@@ -37,7 +37,8 @@ type LiveLog struct {
 	mu       sync.Mutex
 	events   []session.Raw
 	fold     session.Fold // checks events as they come
-	stored   int          // how many of events the store has
+	known    bool         // the store has the session
+	stored   int          // and this many of its events
 	released bool
 }
 
@@ -153,10 +154,10 @@ func (ls *LiveSet) Refresh(ctx context.Context, scope session.Scope, _ func(done
 func (l *LiveLog) store(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stored == len(l.events) && l.stored > 0 {
+	if l.known && l.stored == len(l.events) {
 		return nil
 	}
-	return l.set.shards.Write(ctx, l.header.Cwd, func(w Writer) error {
+	err := l.set.shards.Write(ctx, l.header.Cwd, func(w Writer) error {
 		rows, err := w.Stored(ctx)
 		if err != nil {
 			return err
@@ -179,12 +180,12 @@ func (l *LiveLog) store(ctx context.Context) error {
 		}
 		s.Position = reader.Position{Next: int64(len(l.events))}
 		s.Events = s.Position.Next
-		if err := w.Put(ctx, s); err != nil {
-			return err
-		}
-		l.stored = len(l.events)
-		return nil
+		return w.Put(ctx, s)
 	})
+	if err == nil {
+		l.known, l.stored = true, len(l.events)
+	}
+	return err
 }
 
 // Window emits registered events.

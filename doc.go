@@ -1,2 +1,0 @@
-// Package yore is the facade of the module.
-package yore

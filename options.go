@@ -1,0 +1,68 @@
+package yore
+
+import (
+	"log/slog"
+	"syscall"
+	"time"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
+)
+
+// Source is a folder below which an agent keeps its sessions.
+type Source struct {
+	Agent session.Agent
+	Root  string
+}
+
+// Search modes, orders and ways to match, named here for hosts.
+const (
+	SearchStartup = query.SearchStartup // indexing begins at Open, for Options.Workspaces
+	SearchFirst   = query.SearchFirst   // indexing begins with the first search
+	SearchNever   = query.SearchNever   // no search; reads and traces work
+)
+
+// Options are what a history is opened with. The zero value reads nothing and
+// keeps its index below the user's cache folder.
+type Options struct {
+	Sources    []Source
+	IndexDir   string           // "": DefaultIndexDir
+	Search     query.SearchMode // "": SearchFirst
+	Workspaces []string         // indexed at Open in mode SearchStartup
+
+	Match            query.Match   // "": auto
+	Order            query.Order   // "": relevance
+	Inherited        bool          // show a fork's inherited hits beside their origin's
+	SnippetPoints    int           // code points; 0: 240
+	ReadWindow       int           // neighbours a side that a read may return; 0: 50, negative: none
+	MaxSearchResults int           // hits of one tool call; 0: 100
+	SearchTimeout    time.Duration // deadline of a search by a tool; 0: 30 s
+
+	Logger *slog.Logger // nil discards
+}
+
+func (o Options) resolve() (Options, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Search == "" {
+		o.Search = SearchFirst
+	}
+	if o.IndexDir == "" {
+		dir, err := DefaultIndexDir()
+		if err != nil {
+			return o, err
+		}
+		o.IndexDir = dir
+	}
+	for _, s := range o.Sources {
+		if s.Root == "" {
+			return o, fault.New(fault.InvalidConfig, "a source of agent %q has no root", s.Agent)
+		}
+	}
+	return o, nil
+}
+
+// errReadOnly is what a read-only file system answers.
+const errReadOnly = syscall.EROFS
