@@ -1,0 +1,161 @@
+package dsh
+
+import (
+	"hash/fnv"
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/yorehq/yore/session"
+)
+
+// blocks returns the blocks of a content list that carry text. Reasoning,
+// images and kinds that are not known give nothing.
+func blocks(list []byte) []session.Block {
+	if !isArray(list) {
+		return nil
+	}
+	var out []session.Block
+	c := enter(list)
+	for {
+		v, ok := c.element()
+		if !ok {
+			return out
+		}
+		switch kind := field(v, "type"); {
+		case is(kind, "text"):
+			out = append(out, session.Block{Kind: session.TextBlock, Text: textOf(field(v, "text"))})
+		case is(kind, "tool-call"):
+			out = append(out, callBlock(v))
+		case is(kind, "tool-result"):
+			out = append(out, session.Block{Kind: session.ResultBlock, Content: blocks(field(v, "content"))})
+		}
+	}
+}
+
+// callBlock makes a block of a call, from a message's block or from an event.
+func callBlock(v []byte) session.Block {
+	return session.Block{
+		Kind: session.CallBlock, Name: textOf(field(v, "name")), Text: textOf(field(v, "arguments")),
+	}
+}
+
+// todos gives status and content of each entry.
+func todos(ev *session.Event, data []byte) {
+	ev.Body.Speaker = session.Action
+	list := field(data, "todos")
+	if !isArray(list) {
+		return
+	}
+	c := enter(list)
+	for {
+		v, ok := c.element()
+		if !ok {
+			return
+		}
+		for _, name := range [...]string{"status", "content"} {
+			if text := textOf(field(v, name)); text != "" {
+				ev.Body.Blocks = append(ev.Body.Blocks, session.Block{Text: text})
+			}
+		}
+	}
+}
+
+// printed returns a plain value as the agent prints it: numbers in the form of
+// ECMAScript (which is RFC 8785's). Lists and objects are not plain.
+func printed(v []byte) (string, bool) {
+	switch {
+	case v == nil, isObject(v), isArray(v):
+		return "", false
+	case isString(v):
+		return textOf(v), true
+	}
+	value := jsontext.Value(append([]byte(nil), v...))
+	if err := value.Canonicalize(); err != nil {
+		return string(v), true
+	}
+	return string(value), true
+}
+
+// sameness hashes the data of a tool result without its block's content, over
+// values: the order of names, and how a number is spelled, do not matter, and of
+// a repeated name the last one counts.
+func sameness(data []byte) uint64 {
+	h := hashValue(data, blockPath[:])
+	return max(h, 1)
+}
+
+// blockPath leads to the block's content; "" is any element of a list.
+var blockPath = [...]string{"message", "content", "", "content"}
+
+// hashValue hashes a value without what path leads to; an empty path leads
+// nowhere.
+func hashValue(v []byte, path []string) uint64 {
+	switch {
+	case isObject(v):
+		return hashObject(v, path)
+	case isArray(v):
+		h, c := mix(0, 'a'), enter(v)
+		for {
+			e, ok := c.element()
+			if !ok {
+				return h
+			}
+			h = mix(h, hashValue(e, below(path, "")))
+		}
+	case isString(v):
+		return hashBytes('s', []byte(textOf(v)))
+	case isNumber(v):
+		f, err := strconv.ParseFloat(string(v), 64)
+		if err == nil && f == 0 {
+			f = 0 // there is one zero
+		}
+		return mix('n', math.Float64bits(f))
+	}
+	return hashBytes('l', v)
+}
+
+func hashObject(v []byte, path []string) uint64 {
+	members := make(map[uint64]uint64, 8)
+	c := enter(v)
+	for {
+		name, value, ok := c.member()
+		if !ok {
+			break
+		}
+		if len(path) == 1 && path[0] == string(name) {
+			continue
+		}
+		members[hashBytes('k', name)] = hashValue(value, below(path, string(name)))
+	}
+	// A sum, so that order does not matter.
+	h := uint64('o')
+	for name, value := range members {
+		h += mix(name, value)
+	}
+	return h
+}
+
+// below returns the rest of a path behind a step; nil if the step leaves it.
+func below(path []string, step string) []string {
+	if len(path) < 2 || path[0] != step {
+		return nil
+	}
+	return path[1:]
+}
+
+func hashBytes(kind byte, b []byte) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte{kind})
+	h.Write(b)
+	return h.Sum64()
+}
+
+// mix combines two hashes, in order.
+func mix(a, b uint64) uint64 {
+	h := (a ^ 0xcbf29ce484222325) * 0x100000001b3
+	h ^= b + 0x9e3779b97f4a7c15 + h<<6 + h>>2
+	h *= 0xff51afd7ed558ccd
+	return h ^ h>>32
+}

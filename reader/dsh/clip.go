@@ -1,0 +1,178 @@
+package dsh
+
+// bounds say how much of a line is kept, in bytes of JSON.
+type bounds struct {
+	line  int // a longer line is clipped while it streams by
+	text  int // a string keeps this much
+	total int // beyond it, lists end early and strings are short
+	late  int // what a string keeps beyond total
+	most  int // beyond it, there is no text
+}
+
+// kept is what Read keeps: what a document can use, and something more.
+var kept = bounds{line: 4 << 20, text: 8<<20 + 64<<10, total: 24 << 20, late: 4 << 10, most: 48 << 20}
+
+// maxDepth is how deeply the parser allows values to be nested.
+const maxDepth = 10_000
+
+// Depths beyond which members and elements may be dropped: an envelope has
+// depth 1, its data 2, a message 3, its content list 4, a block 5, and the
+// content of a block 6. What stands above is what a record is checked by.
+const (
+	dropElements = 4
+	dropMembers  = 6
+)
+
+// clipper shortens one line of JSON as it streams by: strings are cut, and when
+// that is not enough, lists end early. From valid JSON it makes valid JSON;
+// what it drops is not checked.
+type clipper struct {
+	bounds
+	out     []byte
+	dropped bool
+	broken  bool // it is no JSON
+	full    bool // it holds more than can be kept
+
+	stack  []byte // the open brackets
+	quoted bool   // inside a string
+	length int    // of that string
+	cut    bool   // the rest of that string is dropped
+	escape int    // bytes of an escape still to come; escapeLetter: the letter
+	drop   int    // everything is dropped up to the end of this depth; 0: nothing is
+}
+
+const (
+	escapeLetter = 5
+	escapeDigits = 4
+)
+
+func (c *clipper) reset() {
+	*c = clipper{bounds: c.bounds, out: c.out[:0], stack: c.stack[:0]}
+}
+
+// feed takes the next piece of the line.
+func (c *clipper) feed(p []byte) {
+	for i := 0; i < len(p) && !c.broken && !c.full; i++ {
+		if c.quoted {
+			i += c.inside(p[i:]) - 1
+		} else {
+			c.structure(p[i])
+		}
+		c.full = len(c.out) > c.most
+	}
+}
+
+// inside takes at least one byte of a string and returns how many it took.
+func (c *clipper) inside(p []byte) int {
+	n := 0
+	if c.escape == 0 {
+		for n < len(p) && p[n] != '"' && p[n] != '\\' {
+			n++
+		}
+	}
+	if n > 0 {
+		c.keep(p[:n])
+		return n
+	}
+	b := p[0]
+	switch {
+	case c.escape == escapeLetter && b == 'u':
+		c.escape = escapeDigits
+	case c.escape == escapeLetter:
+		c.escape = 0
+	case c.escape > 0:
+		c.escape--
+	case b == '"':
+		c.quoted = false
+		if c.drop == 0 {
+			c.out = append(c.out, b)
+		}
+		return 1
+	default:
+		// An escape is kept or dropped as a whole.
+		c.escape = escapeLetter
+		if c.length >= c.limit() {
+			c.cut, c.dropped = true, true
+		}
+	}
+	if c.drop == 0 && !c.cut {
+		c.out = append(c.out, b)
+		c.length++
+	}
+	return 1
+}
+
+// keep takes plain bytes of a string.
+func (c *clipper) keep(p []byte) {
+	if c.drop > 0 || c.cut {
+		return
+	}
+	if room := c.limit() - c.length; len(p) > room {
+		room = max(room, 0)
+		// Not inside a character.
+		for room < len(p) && p[room]&0xC0 == 0x80 {
+			room++
+		}
+		if room < len(p) {
+			c.cut, c.dropped = true, true
+		}
+		p = p[:room]
+	}
+	c.out = append(c.out, p...)
+	c.length += len(p)
+}
+
+func (c *clipper) limit() int {
+	if len(c.out)-c.length > c.total {
+		return c.late
+	}
+	return c.text
+}
+
+// structure takes one byte outside of strings.
+func (c *clipper) structure(b byte) {
+	switch b {
+	case '"':
+		c.quoted, c.length, c.cut, c.escape = true, 0, false, 0
+	case '{', '[':
+		if len(c.stack) == maxDepth {
+			c.broken = true
+			return
+		}
+		c.stack = append(c.stack, b)
+	case '}', ']':
+		depth := len(c.stack)
+		if depth == 0 || c.stack[depth-1]+2 != b {
+			c.broken = true
+			return
+		}
+		c.stack = c.stack[:depth-1]
+		if c.drop == depth {
+			c.drop = 0
+		}
+	case ',':
+		if c.drop == 0 && c.ends() {
+			c.drop, c.dropped = len(c.stack), true
+		}
+	case ' ', '\t', '\r':
+		if n := len(c.out); n > 0 && c.out[n-1] == ' ' {
+			return
+		}
+		b = ' '
+	}
+	if c.drop == 0 {
+		c.out = append(c.out, b)
+	}
+}
+
+// ends reports whether the list or object at hand gets no further entries.
+func (c *clipper) ends() bool {
+	depth := len(c.stack)
+	if depth == 0 || len(c.out) <= c.total {
+		return false
+	}
+	if c.stack[depth-1] == '[' {
+		return depth >= dropElements
+	}
+	return depth >= dropMembers
+}

@@ -1,0 +1,176 @@
+package dsh
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/yorehq/yore/session"
+)
+
+// row is a packed row: a run of stream chunks on one line. All values are
+// slices of the line.
+type row struct {
+	seq, time int64 // of the first member
+	last      int64 // time of the last member
+	count     int64
+
+	turn, step, index, id, name []byte
+	members, gaps               []byte // lists
+	chunk, text                 string // the type of a member's chunk, and the member that holds its piece
+}
+
+// packedKind tells rows from events by their type.
+func packedKind(typ []byte) (chunk, text, list string, ok bool) {
+	switch {
+	case is(typ, "text-chunks"):
+		return "text-delta", "text", "texts", true
+	case is(typ, "reasoning-chunks"):
+		return "reasoning-delta", "text", "texts", true
+	case is(typ, "tool-call-chunks"):
+		return "tool-call-delta", "argumentsDelta", "args", true
+	}
+	return "", "", "", false
+}
+
+// parseRow takes a packed row apart. A row that breaks a rule is no line of the
+// log at all.
+func parseRow(e *envelope, text []byte, chunk, piece, list string) (row, *failure) {
+	r := row{chunk: chunk, text: piece}
+	bad := torn("the packed row is not sound")
+	if !hasOnly(text, "type", "seq0", "time0", "data") || !isObject(e.data) {
+		return r, bad
+	}
+	call := list == "args"
+	c := enter(e.data)
+	for {
+		name, v, ok := c.member()
+		if !ok {
+			break
+		}
+		switch key := string(name); {
+		case key == "turn":
+			r.turn = v
+		case key == "step":
+			r.step = v
+		case key == "index":
+			r.index = v
+		case key == "dt":
+			r.gaps = v
+		case key == list:
+			r.members = v
+		case key == "id" && call:
+			r.id = v
+		case key == "name" && call:
+			r.name = v
+		default:
+			return r, bad
+		}
+	}
+	var ok, also bool
+	r.seq, ok = natural(e.seq0)
+	r.time, also = safeInt(e.time0)
+	if !ok || !also || !isNumber(r.turn) || !isNumber(r.step) || !isNumber(r.index) ||
+		call && !isString(r.id) || r.name != nil && !isString(r.name) || !r.measure() {
+		return r, bad
+	}
+	return r, nil
+}
+
+// measure counts the members and adds up the gaps; they must agree.
+func (r *row) measure() bool {
+	if !isArray(r.members) || !isArray(r.gaps) {
+		return false
+	}
+	members := enter(r.members)
+	for {
+		v, ok := members.element()
+		if !ok {
+			break
+		}
+		if !isString(v) {
+			return false
+		}
+		r.count++
+	}
+	r.last = r.time
+	gaps, n := enter(r.gaps), int64(0)
+	for {
+		v, ok := gaps.element()
+		if !ok {
+			break
+		}
+		gap, ok := safeInt(v)
+		r.last += gap
+		if !ok || r.last > maxSafe || r.last < -maxSafe {
+			return false
+		}
+		n++
+	}
+	return r.count > 0 && n == r.count-1 && r.seq <= maxSafe-r.count
+}
+
+// event is the row as one value.
+func (r *row) event(place session.Place) session.Event {
+	return session.Event{
+		Seq: r.seq, Span: r.count, Type: session.AssistantChunk, Time: r.time, Place: place, Reconstructed: true,
+	}
+}
+
+// expand makes the members with from ≤ seq ≤ to.
+func (r *row) expand(place session.Place, from, to int64, yield func(session.Raw) error) error {
+	members, gaps := enter(r.members), enter(r.gaps)
+	at := r.time
+	for seq := r.seq; seq < r.seq+r.count && seq <= to; seq++ {
+		piece, _ := members.element()
+		if seq > r.seq {
+			v, _ := gaps.element()
+			gap, _ := safeInt(v)
+			at += gap
+		}
+		if seq < from {
+			continue
+		}
+		ev := session.Event{Seq: seq, Type: session.AssistantChunk, Time: at, Place: place, Reconstructed: true}
+		if err := yield(session.Raw{Event: ev, Native: r.member(seq, at, piece)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *row) member(seq, at int64, piece []byte) []byte {
+	b := make([]byte, 0, 160+len(r.id)+len(r.name)+len(piece))
+	b = append(b, `{"type":"`+session.AssistantChunk+`","seq":`...)
+	b = strconv.AppendInt(b, seq, 10)
+	b = append(b, `,"time":`...)
+	b = strconv.AppendInt(b, at, 10)
+	b = append(append(b, `,"data":{"turn":`...), r.turn...)
+	b = append(append(b, `,"step":`...), r.step...)
+	b = append(append(append(b, `,"chunk":{"type":"`...), r.chunk...), `","index":`...)
+	b = append(b, r.index...)
+	if r.id != nil {
+		b = append(append(b, `,"id":`...), r.id...)
+	}
+	if r.name != nil {
+		b = append(append(b, `,"name":`...), r.name...)
+	}
+	b = append(append(append(b, `,"`...), r.text...), `":`...)
+	return append(append(b, piece...), `}}}`...)
+}
+
+// hasOnly reports whether an object has exactly these names.
+func hasOnly(object []byte, names ...string) bool {
+	seen := 0
+	c := enter(object[skipSpace(object, 0):])
+	for {
+		name, _, ok := c.member()
+		if !ok {
+			return seen == 1<<len(names)-1
+		}
+		i := slices.Index(names, string(name))
+		if i < 0 {
+			return false
+		}
+		seen |= 1 << i
+	}
+}

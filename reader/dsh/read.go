@@ -1,0 +1,138 @@
+package dsh
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
+)
+
+// Read implements reader.Reader. Packed rows become one event with a span. A
+// log ends before the first line that is not the next record; if a turn ends
+// behind such a line, history would be lost and the log is refused.
+func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position, emit func(session.Event) error) (reader.Tail, error) {
+	if err := ctx.Err(); err != nil {
+		return reader.Tail{}, err
+	}
+	f, stamp, err := reader.OpenRegular(src.Path)
+	if err != nil {
+		return reader.Tail{}, err
+	}
+	defer f.Close()
+	d, at, err := resume(f, src, from, stamp.Size)
+	if err != nil {
+		return reader.Tail{}, err
+	}
+	s := newSource(f, src.Path, stamp.Size, at, d.st.Line)
+	defer s.close()
+	tail, err := d.readAll(ctx, s, emit)
+	if err != nil {
+		return reader.Tail{}, err
+	}
+	p := &tail.Position
+	p.Next, p.Stamp = d.next, stamp
+	if p.Check, err = reader.CheckBefore(f, p.Offset); err != nil {
+		return reader.Tail{}, err
+	}
+	if d.st.Inner > 0 {
+		d.st.Seen = s.frameEnd(p.Offset) - p.Offset
+		if d.st.Check, err = reader.CheckBefore(io.NewSectionReader(f, p.Offset, d.st.Seen), d.st.Seen); err != nil {
+			return reader.Tail{}, err
+		}
+	}
+	if p.State, err = json.Marshal(&d.st); err != nil {
+		return reader.Tail{}, fmt.Errorf("state of %s: %w", src.Path, err)
+	}
+	for _, c := range d.st.closers(d.next) {
+		tail.Closers = append(tail.Closers, c.Event)
+	}
+	return tail, nil
+}
+
+// resume returns a decoder and the mark where a position stands.
+func resume(f io.ReaderAt, src reader.Source, from reader.Position, size int64) (*Decoder, mark, error) {
+	if from.Offset == 0 {
+		h, end, err := readHeader(f, src.Path, size)
+		if err != nil {
+			return nil, mark{}, err
+		}
+		if src.Header != (session.Header{}) && src.Header != h.Header {
+			return nil, mark{}, reader.Unreadable(src.Path, 1, 0, "the header is not the one that was identified")
+		}
+		return NewDecoder(h.Header), mark{offset: end}, readable(h.Header, src.Path)
+	}
+	st, err := parseState(from.State)
+	switch {
+	case err != nil:
+		return nil, mark{}, fmt.Errorf("%w: the state of a position in %s: %w", fault.Persistence, src.Path, err)
+	case size < from.Offset:
+		return nil, mark{}, reader.Unreadable(src.Path, 0, from.Offset, "the file is shorter than what was read of it")
+	}
+	d := &Decoder{header: src.Header, next: from.Next, rooted: true, st: st}
+	at := mark{from.Offset, st.Inner}
+	d.st.Inner, d.st.Seen, d.st.Check = 0, 0, 0
+	return d, at, readable(src.Header, src.Path)
+}
+
+// readAll decodes to the end of what is complete.
+func (d *Decoder) readAll(ctx context.Context, s *source, emit func(session.Event) error) (reader.Tail, error) {
+	for {
+		rec, err := s.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return d.finish(s, s.at), nil
+		}
+		if err != nil {
+			return reader.Tail{}, err
+		}
+		got, bad := decoded{}, (*failure)(nil)
+		if rec.full {
+			bad = tooFull()
+		} else {
+			got, bad = d.decode(rec.text, rec.clipped, rec.place)
+		}
+		switch {
+		case bad == nil:
+			d.st.Line = rec.number
+			if err := emit(got.event); err != nil {
+				return reader.Tail{}, err
+			}
+		case bad.torn:
+			return d.behindTear(ctx, s, rec, bad)
+		default:
+			return reader.Tail{}, bad.problem(s.path, rec.number, rec.place.Offset)
+		}
+	}
+}
+
+// behindTear looks for the end of a turn in what lies behind a line at which
+// the log ends.
+func (d *Decoder) behindTear(ctx context.Context, s *source, tear record, why *failure) (reader.Tail, error) {
+	for {
+		rec, err := s.next(ctx)
+		if errors.Is(err, io.EOF) {
+			tail := d.finish(s, tear.before)
+			tail.Skips = []reader.Skip{{
+				Place: tear.place, Line: tear.number, Length: tear.end - tear.start, Reason: why.reason,
+			}}
+			return tail, nil
+		}
+		if err != nil {
+			return reader.Tail{}, err
+		}
+		if e, bad := parseEnvelope(rec.text); bad == nil && is(e.typ, session.TurnEnd) {
+			why.reason += ", and a turn ends behind it"
+			return reader.Tail{}, why.problem(s.path, tear.number, tear.place.Offset)
+		}
+	}
+}
+
+// finish says where to go on.
+func (d *Decoder) finish(s *source, at mark) reader.Tail {
+	d.st.Inner = at.inner
+	return reader.Tail{Position: reader.Position{Offset: at.offset}, Bytes: s.bytes}
+}

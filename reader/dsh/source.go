@@ -1,0 +1,148 @@
+package dsh
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
+)
+
+// mark is a place between two lines.
+type mark struct {
+	offset int64 // bytes of the file; of the frame, if inner is set
+	inner  int64 // bytes of the frame's text; 0 in a raw file
+}
+
+// record is one line of a log with where it lies.
+type record struct {
+	line
+	place  session.Place
+	number int64 // 1 is the header
+	before mark  // where to go on in order to read it again
+}
+
+// source yields the lines of a log from a mark on, raw or out of frames.
+type source struct {
+	f      io.ReaderAt
+	path   string
+	size   int64 // what lies behind it is not read
+	zstd   bool
+	lines  *lines
+	number int64 // of the latest line
+	at     mark  // behind the latest line
+	bytes  int64 // of the file that were parsed
+
+	text  *frameText
+	frame frame // the open one, at at.offset
+	open  bool
+}
+
+func newSource(f io.ReaderAt, path string, size int64, at mark, number int64) *source {
+	s := &source{f: f, path: path, size: size, zstd: compressed(path), number: number, at: at, lines: newLines(nil)}
+	if !s.zstd {
+		s.lines.reset(io.NewSectionReader(f, at.offset, max(0, size-at.offset)), at.offset)
+		s.bytes = max(0, size-at.offset)
+	}
+	return s
+}
+
+// close releases the decoder; the file stays open.
+func (s *source) close() {
+	if s.text != nil {
+		s.text.Close()
+	}
+}
+
+// next returns the next line, io.EOF at the end of what is complete, a
+// *Problem where frames are damaged, or a failure to read.
+func (s *source) next(ctx context.Context) (record, error) {
+	if err := ctx.Err(); err != nil {
+		return record{}, err
+	}
+	for s.zstd && !s.open {
+		if err := s.openNext(); err != nil {
+			return record{}, err
+		}
+	}
+	l, err := s.lines.next()
+	switch {
+	case err == nil:
+		return s.record(l), nil
+	case !s.zstd:
+		return record{}, err
+	case s.frame.torn:
+		// Whatever the decoder says of a frame that has no end yet.
+		return record{}, io.EOF
+	case !errors.Is(err, io.EOF):
+		return record{}, s.problem("a zstd frame cannot be decoded, or fails its checksum")
+	case s.lines.rest() > 0 || s.lines.offset == 0:
+		return record{}, s.problem("a zstd frame does not end with a line")
+	}
+	s.at = mark{offset: s.frame.end}
+	s.open = false
+	return s.next(ctx)
+}
+
+func (s *source) record(l line) record {
+	s.number++
+	r := record{line: l, number: s.number, before: s.at}
+	if s.zstd {
+		r.place = session.Place{Offset: s.at.offset, Inner: l.start}
+		s.at.inner = l.end
+	} else {
+		r.place = session.Place{Offset: l.start}
+		s.at.offset = l.end
+	}
+	return r
+}
+
+// openNext opens the frame at hand and passes over what was read of it before.
+func (s *source) openNext() error {
+	if s.at.offset >= s.size {
+		return io.EOF
+	}
+	var err error
+	if s.frame, err = scanFrame(s.f, s.at.offset, s.size); err != nil {
+		return err
+	}
+	if s.frame.reason != "" {
+		return s.problem(s.frame.reason)
+	}
+	end := s.size
+	if !s.frame.torn {
+		end = s.frame.end
+	}
+	s.bytes += end - s.at.offset
+	if s.text == nil {
+		s.text, err = openFrame(s.f, s.at.offset, end)
+	} else {
+		err = s.text.reset(s.f, s.at.offset, end)
+	}
+	if err == nil && s.at.inner > 0 {
+		_, err = io.CopyN(io.Discard, s.text, s.at.inner)
+	}
+	switch {
+	case err != nil && s.frame.torn:
+		return io.EOF
+	case err != nil:
+		return s.problem("a zstd frame cannot be decoded, or is not the one that was read before")
+	}
+	s.lines.reset(s.text, s.at.inner)
+	s.open = true
+	return nil
+}
+
+// frameEnd returns where the frame at an offset ends, as far as it is there.
+func (s *source) frameEnd(at int64) int64 {
+	fr, err := scanFrame(s.f, at, s.size)
+	if err != nil || fr.reason != "" || fr.torn {
+		return s.size
+	}
+	return fr.end
+}
+
+func (s *source) problem(reason string) error {
+	return reader.Unreadable(s.path, s.number+1, s.at.offset, "%s", reason)
+}

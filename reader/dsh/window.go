@@ -1,0 +1,145 @@
+package dsh
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
+)
+
+// errNotWhole says that a packed row of the window was read in part only.
+const errNotWhole = notWhole("the row is needed as a whole")
+
+type notWhole string
+
+func (n notWhole) Error() string { return string(n) }
+
+// Window implements reader.Reader. What stands before the window is passed over
+// without being looked into.
+func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+	if err := ctx.Err(); err != nil {
+		return session.Header{}, err
+	}
+	f, stamp, err := reader.OpenRegular(src.Path)
+	if err != nil {
+		return session.Header{}, err
+	}
+	defer f.Close()
+	h, end, err := readHeader(f, src.Path, stamp.Size)
+	if err != nil {
+		return h.Header, err
+	}
+	if err := readable(h.Header, src.Path); err != nil {
+		return h.Header, err
+	}
+	w := window{f: f, path: src.Path, size: stamp.Size, header: h.Header, start: mark{offset: end}, from: from, to: to}
+	if at.Place == (session.Place{}) {
+		at.Seq = 0
+	}
+	err = w.read(ctx, at, false, emit)
+	if errors.Is(err, errNotWhole) {
+		err = w.read(ctx, at, true, emit)
+	}
+	return h.Header, err
+}
+
+// window is one reading of a range of events.
+type window struct {
+	f        io.ReaderAt
+	path     string
+	size     int64
+	header   session.Header
+	start    mark // behind the header
+	from, to int64
+}
+
+func (w *window) read(ctx context.Context, at session.Checkpoint, whole bool, emit func(session.Raw) error) error {
+	d := NewDecoder(w.header)
+	where, number := w.start, int64(1)
+	if at.Place != (session.Place{}) {
+		where, number = mark{at.Place.Offset, at.Place.Inner}, 0
+		d.next, d.rooted = at.Seq, false
+	}
+	s := newSource(w.f, w.path, w.size, where, number)
+	defer s.close()
+	for first := true; d.next <= w.to; first = false {
+		s.lines.whole = whole || d.next >= w.from
+		rec, err := s.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if number == 0 {
+			rec.number = 0 // not known
+		}
+		bad := w.line(ctx, d, &rec, emit)
+		var f *failure
+		switch {
+		case bad == nil:
+		case errors.As(bad, &f) && f.torn && !(first && number == 0):
+			return nil
+		case errors.As(bad, &f):
+			return f.problem(w.path, rec.number, rec.place.Offset)
+		default:
+			return bad
+		}
+	}
+	return nil
+}
+
+// line emits what one line holds of the window.
+func (w *window) line(ctx context.Context, d *Decoder, rec *record, emit func(session.Raw) error) error {
+	if d.next < w.from {
+		before := *d
+		r, bad := d.skim(rec.text)
+		switch {
+		case bad != nil:
+			if rec.full || rec.clipped && bad.torn {
+				return errNotWhole
+			}
+			return bad
+		case r == nil || d.next <= w.from:
+			return nil
+		case rec.clipped:
+			return errNotWhole
+		}
+		*d = before
+	}
+	if !d.rooted {
+		if err := w.root(ctx, d, rec.text); err != nil {
+			return err
+		}
+	}
+	got, bad := d.decode(rec.text, rec.clipped, rec.place)
+	if bad != nil {
+		return bad
+	}
+	return got.each(rec.text, w.from, w.to, emit)
+}
+
+// root finds out, where it matters, after which results the rewritten ones of
+// the older shape are named. That takes everything before; such logs are rare.
+func (w *window) root(ctx context.Context, d *Decoder, text []byte) error {
+	e, _, bad := d.open(text)
+	if bad != nil || !is(e.typ, session.ToolResult) || field(e.data, "message") != nil || !isObject(e.op) {
+		return nil
+	}
+	all := NewDecoder(w.header)
+	s := newSource(w.f, w.path, w.size, w.start, 1)
+	defer s.close()
+	for all.next < d.next {
+		rec, err := s.next(ctx)
+		if err != nil {
+			return err
+		}
+		if _, bad := all.decode(rec.text, rec.clipped, rec.place); bad != nil {
+			return bad
+		}
+	}
+	d.st.Root, d.rooted = all.st.Root, true
+	return nil
+}
