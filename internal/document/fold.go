@@ -23,9 +23,10 @@ import (
 // Step 4 makes an ASCII character with any marks that same character, which is
 // why the scanner (token.go) need not look ahead in ASCII text.
 
-// maxMarks is how many marks of one segment take part. Unicode's stream-safe
-// format allows 30; no writing system needs as many.
-const maxMarks = 30
+// maxMarks is how many marks of one segment take part: more than any writing
+// system needs, and fewer, even taken apart, than the 30 at which composition
+// would put joiners between them.
+const maxMarks = 12
 
 // tableEnd is the end of the code points that are looked up in a table: the
 // alphabets, general punctuation and the common symbols.
@@ -33,7 +34,7 @@ const tableEnd = 0x2600
 
 // folded is what becomes of a character that stands alone.
 type folded struct {
-	to    rune // 0: more than one character, see foldSegment; only for word and single
+	to    rune // 0: more than one character, see foldSegment; of word and single only
 	class class
 	strip stripping
 }
@@ -70,7 +71,8 @@ func lookup(s string, r rune, size int) folded {
 	switch {
 	case r < tableEnd:
 		return lone()[r]
-	case ideograph(r), 0xAC00 <= r && r <= 0xD7A3, 0x3041 <= r && r <= 0x3096, 0x30A1 <= r && r <= 0x30FA, r == 0x30FC:
+	case ideograph(r) && r>>11 != 0x2F800>>11, // there are compatibility ideographs
+		0xAC00 <= r && r <= 0xD7A3, 0x3041 <= r && r <= 0x3096, 0x30A1 <= r && r <= 0x30FA, r == 0x30FC:
 		return folded{r, single, none}
 	}
 	return foldLone(s[:size], r)
@@ -130,9 +132,9 @@ func extent(s string, base rune, size int) int {
 	return size
 }
 
-// foldSegment appends the folded form of a segment that is no separator to dst,
-// at most limit characters of it, and returns how many it appended; strip is the
-// stripping of its base. It works at the end of dst and allocates nothing else.
+// foldSegment appends the folded form of a segment whose marks may stay to dst, at
+// most limit characters of it, and returns how many it appended; strip is the
+// stripping of its base. It works at the end of dst.
 func foldSegment(dst []byte, seg string, strip stripping, limit int) (out []byte, points int) {
 	from, count := len(dst), 0
 	for _, r := range seg {
@@ -145,13 +147,6 @@ func foldSegment(dst []byte, seg string, strip stripping, limit int) (out []byte
 		dst = utf8.AppendRune(dst, r)
 	}
 	dst = compose(dst, from)
-	if strip == all {
-		first, _ := utf8.DecodeRune(dst[from:])
-		if d := norm.NFD.Properties(dst[from:]).Decomposition(); d != nil {
-			first, _ = utf8.DecodeRune(d)
-		}
-		return utf8.AppendRune(dst[:from], foldCase(first)), 1
-	}
 	end := len(dst)
 	for at := from; at < end; {
 		r, size := utf8.DecodeRune(dst[at:end])

@@ -112,7 +112,7 @@ func TestFoldAgainstUnicode61(t *testing.T) {
 		"width":                                   170,
 		"Cyrillic stress":                         4,
 		"all marks off":                           403,
-		"canonical form":                          486,
+		"canonical form":                          1028,
 		"case pairs newer than Unicode 6.1":       399,
 	}
 	if d := cmp.Diff(want, reasons); d != "" {
@@ -174,6 +174,52 @@ func TestFoldKeepsApart(t *testing.T) {
 	} {
 		if cmp.Equal(Terms(pair[0]), Terms(pair[1])) {
 			t.Errorf("%q and %q both fold to %q", pair[0], pair[1], Terms(pair[0]))
+		}
+	}
+}
+
+// TestCanonicalEquivalence: what Unicode calls the same text folds the same,
+// for every character, alone and inside a word.
+func TestCanonicalEquivalence(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		composed := string(r)
+		apart := norm.NFD.String(composed)
+		if apart == composed {
+			continue
+		}
+		for _, around := range []string{"%", "x%y", "к%к", "क%क"} {
+			a := Terms(strings.ReplaceAll(around, "%", composed))
+			b := Terms(strings.ReplaceAll(around, "%", apart))
+			if !cmp.Equal(a, b) {
+				t.Errorf("%U in %q: %q, taken apart %q", r, around, a, b)
+			}
+		}
+	}
+}
+
+// TestShortcuts: the ranges that are told apart for speed hold what they are
+// taken to hold.
+func TestShortcuts(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if isMark(r) != unicode.Is(unicode.M, r) {
+			t.Errorf("isMark(%U) = %v", r, isMark(r))
+		}
+		want := r
+		if p := width.LookupRune(r).Folded(); p != 0 {
+			want = p
+		}
+		if utf8.ValidRune(r) && plain(r) != want {
+			t.Errorf("plain(%U) = %U, want %U", r, plain(r), want)
+		}
+		if low := unicode.ToLower(unicode.ToUpper(r)); r != 'ı' && foldCase(r) != low {
+			t.Errorf("foldCase(%U) = %U, want %U", r, foldCase(r), low)
+		}
+		if !utf8.ValidRune(r) || r < utf8.RuneSelf {
+			continue
+		}
+		s := string(r)
+		if got, slow := lookup(s, r, len(s)), foldLone(s, r); got != slow && !(got.class == slow.class && got.class < word) {
+			t.Errorf("lookup(%U) = %v, want %v", r, got, slow)
 		}
 	}
 }

@@ -48,7 +48,8 @@ func Terms(text string) []string {
 }
 
 // AppendFolded appends all folded tokens of text, joined by one space, to dst:
-// what is indexed. It allocates for dst only, which must not overlap text.
+// what is indexed. Beyond dst, which must not overlap text, it allocates only for
+// characters that have to be composed.
 func AppendFolded(dst []byte, text string) (out []byte, tokens int) {
 	dst = slices.Grow(dst, len(text))
 	from := len(dst)
@@ -137,7 +138,7 @@ func next(dst []byte, text string, at int) (out []byte, start, end int) {
 		long := extent(text[i:], r, size)
 		switch {
 		case points >= maxPoints:
-		case long == size && f.to != 0:
+		case f.to != 0 && (long == size || f.strip == all):
 			dst = utf8.AppendRune(dst, f.to)
 			points++
 		default:

@@ -71,7 +71,7 @@ func TestAppendFolded(t *testing.T) {
 		t.Errorf("of nothing: %q, %d", got, n)
 	}
 	dst := make([]byte, 0, 4096)
-	for _, text := range []string{"plain ASCII text", "Größe Ελλάδα й ё", "请修复数据库", "e\u0301 हिन्दी ที่ ﾃﾞ مُحَمَّد"} {
+	for _, text := range []string{"plain ASCII text", "Größe Ελλάδα й ё", "请修复数据库", "e\u0301 ά\u0301 हिन्दी ที่ ﾃ１ مُحَمَّد 🚀"} {
 		if allocs := testing.AllocsPerRun(20, func() { AppendFolded(dst, text) }); allocs > 0 {
 			t.Errorf("%q: %v allocations", text, allocs)
 		}
