@@ -48,6 +48,9 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 	if p.State, err = json.Marshal(&d.st); err != nil {
 		return reader.Tail{}, fmt.Errorf("state of %s: %w", src.Path, err)
 	}
+	if s.stop {
+		return tail, nil // not the end: nothing is to be closed
+	}
 	for _, c := range d.st.closers(d.next) {
 		tail.Closers = append(tail.Closers, c.Event)
 	}
@@ -98,7 +101,9 @@ func (d *Decoder) readAll(ctx context.Context, s *source, emit func(session.Even
 		switch {
 		case bad == nil:
 			d.st.Line = rec.number
-			if err := emit(got.event); err != nil {
+			err := emit(got.event)
+			s.stop = s.stop || errors.Is(err, reader.ErrStop)
+			if err != nil && !s.stop {
 				return reader.Tail{}, err
 			}
 		case bad.torn:
@@ -112,6 +117,7 @@ func (d *Decoder) readAll(ctx context.Context, s *source, emit func(session.Even
 // behindTear looks for the end of a turn in what lies behind a line at which
 // the log ends.
 func (d *Decoder) behindTear(ctx context.Context, s *source, tear record, why *failure) (reader.Tail, error) {
+	s.stop = false
 	for {
 		rec, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {

@@ -33,6 +33,7 @@ type source struct {
 	number int64 // of the latest line
 	at     mark  // behind the latest line
 	bytes  int64 // of the file that were parsed
+	stop   bool  // end at the next place to go on from: behind a line of a raw file, between two frames
 
 	text  *frameText
 	frame frame // the open one, at at.offset
@@ -43,7 +44,6 @@ func newSource(f io.ReaderAt, path string, size int64, at mark, number int64) *s
 	s := &source{f: f, path: path, size: size, zstd: compressed(path), number: number, at: at, lines: newLines(nil)}
 	if !s.zstd {
 		s.lines.reset(io.NewSectionReader(f, at.offset, max(0, size-at.offset)), at.offset)
-		s.bytes = max(0, size-at.offset)
 	}
 	return s
 }
@@ -60,6 +60,9 @@ func (s *source) close() {
 func (s *source) next(ctx context.Context) (record, error) {
 	if err := ctx.Err(); err != nil {
 		return record{}, err
+	}
+	if s.stop && !s.open {
+		return record{}, io.EOF
 	}
 	for s.zstd && !s.open {
 		if err := s.openNext(); err != nil {
@@ -93,6 +96,7 @@ func (s *source) record(l line) record {
 		s.at.inner = l.end
 	} else {
 		r.place = session.Place{Offset: l.start}
+		s.bytes += l.end - s.at.offset
 		s.at.offset = l.end
 	}
 	return r
