@@ -29,6 +29,7 @@ func Snippet(text string, at, limit int) string {
 	if limit < 1 {
 		return ""
 	}
+	limit = min(limit, len(text)+1) // as good as any greater one, and safe to add to
 	v := viewAround(text, min(max(at, 0), len(text)), limit)
 	n := len(v.runes)
 	if !v.more && n <= limit && !v.less {

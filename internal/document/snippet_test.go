@@ -1,6 +1,7 @@
 package document
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -16,6 +17,7 @@ func TestSnippet(t *testing.T) {
 		want       string
 	}{
 		{"whole text", " a  M\nb ", 5, "a M b"},
+		{"no limit to speak of", " a  M b ", math.MaxInt, "a M b"},
 		{"no room at all", "xMx", 0, ""},
 		{"one", "xM", 1, "…"},
 		{"one, and it fits", "M", 1, "M"},
