@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
 )
 
@@ -162,4 +163,9 @@ func quoted(text string) string {
 	// The error is about invalid UTF-8, which has been replaced.
 	b, _ := jsontext.AppendQuote(nil, text)
 	return string(b)
+}
+
+// Closers implements reader.Closer.
+func (*Reader) Closers(_ reader.Source, state json.RawMessage, next int64) []session.Raw {
+	return Closers(state, next)
 }
