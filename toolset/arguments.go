@@ -66,16 +66,15 @@ func (a args) flag(name string) bool             { v, _ := a[name].(bool); retur
 // every violation.
 func (t *tool) decode(raw json.RawMessage) (args, error) {
 	given := map[string]json.RawMessage{}
-	if len(bytes.TrimSpace(raw)) > 0 {
-		var object any
-		if json.Unmarshal(raw, &object) != nil {
+	if raw = bytes.TrimSpace(raw); len(raw) > 0 {
+		switch {
+		case !json.Valid(raw):
 			return nil, refuse(fault.InvalidArgs, "invalid arguments: they are no JSON; want an object")
-		}
-		if _, ok := object.(map[string]any); !ok {
+		case raw[0] != '{':
 			return nil, refuse(fault.InvalidArgs, "invalid arguments: they are %s; want an object", describe(raw))
 		}
 		if err := json.Unmarshal(raw, &given); err != nil {
-			return nil, refuse(fault.InvalidArgs, "invalid arguments: want an object")
+			return nil, fmt.Errorf("%w: %w", fault.InvalidArgs, err)
 		}
 	}
 	out := args{}
@@ -164,7 +163,7 @@ func describe(raw json.RawMessage) string {
 	if json.Compact(&b, raw) == nil && b.Len() <= 40 {
 		return b.String()
 	}
-	switch bytes.TrimSpace(raw)[0] {
+	switch raw[0] {
 	case '{':
 		return "an object"
 	case '[':

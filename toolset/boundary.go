@@ -62,13 +62,13 @@ func (s *Set) translate(outer, within context.Context, tool string, err error) (
 }
 
 func judge(outer, within context.Context, err error) *Failure {
-	var before *early
+	_, before := err.(*early)
 	// The caller's signal wins over whatever it caused, and the deadline over
 	// whatever that caused.
 	switch cause := outer.Err(); {
 	case cause != nil && errors.Is(cause, context.DeadlineExceeded):
 		return sentence(fault.Timeout)
-	case cause != nil && errors.As(err, &before):
+	case cause != nil && before:
 		return sentence(fault.AbortedBefore)
 	case cause != nil:
 		return sentence(fault.Aborted)

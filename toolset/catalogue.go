@@ -61,31 +61,30 @@ func tools() []tool {
 	var (
 		surfaces  = []string{session.Current.String(), session.Shadowed.String(), session.LogOnly.String()}
 		available = []string{string(query.Live), string(query.Persisted)}
-		match     = argument{name: "match", kind: aText, enum: []string{string(query.Auto), string(query.Literal)}}
-		text      = argument{name: "query", kind: aText, required: true}
+		match     = argument{name: "match", kind: aText, enum: []string{string(query.Auto), string(query.Literal)}, about: "literal: only the words adjacent and in order"}
+		text      = argument{name: "query", kind: aText, required: true, about: "plain text, no operators"}
 		target    = argument{name: "session_id", kind: aText, about: "default: own session"}
 		seq       = argument{name: "seq", kind: aInteger, required: true}
 	)
 	return []tool{{
 		Tool: Tool{Name: "session_search", Title: "Search sessions", Class: Exclusive, Description: "" +
 			"Search the history of past coding-agent sessions in this workspace. " +
-			"Gives each matching session with its best event, best first, never the own session. " +
-			"query is plain text, no operators; match literal: its words adjacent and in order. " +
-			"Times: ISO 8601 with Z or offset; bounds inclusive."},
+			"Gives each matching session with its best event, best first, never the own session; stored on disk unless marked live. " +
+			"Values in a list are alternatives, arguments narrow each other. Times: ISO 8601 with Z or offset; bounds inclusive."},
 		arguments: []argument{
 			text, match,
-			{name: "session_ids", kind: aTexts},
+			{name: "session_ids", kind: aTexts, about: "only these"},
 			{name: "created_at_from", kind: aText},
 			{name: "created_at_to", kind: aText},
-			{name: "parent_session_ids", kind: aTexts},
-			{name: "include_root_sessions", kind: aBoolean, about: "also sessions without parent"},
+			{name: "parent_session_ids", kind: aTexts, about: "children of these"},
+			{name: "include_root_sessions", kind: aBoolean, about: "sessions without parent, or the above"},
 			{name: "availability", kind: aTexts, enum: available},
 			{name: "event_seq_from", kind: aInteger},
 			{name: "event_seq_to", kind: aInteger},
 			{name: "event_time_from", kind: aText},
 			{name: "event_time_to", kind: aText},
 			{name: "event_types", kind: aTexts, about: "e.g. user/message, tool/call"},
-			{name: "event_surfaces", kind: aTexts, enum: surfaces},
+			{name: "event_surfaces", kind: aTexts, enum: surfaces, about: "in the model's context; replaced there, as by compaction; never there"},
 		},
 		run: (*Set).searchSessions,
 	}, {
@@ -117,7 +116,7 @@ func tools() []tool {
 			"Read one event of a past session exactly as logged, in full, with neighbours."},
 		arguments: []argument{
 			target, seq,
-			{name: "before", kind: aInteger, about: "events before it"},
+			{name: "before", kind: aInteger, about: "how many events before it to show"},
 			{name: "after", kind: aInteger},
 		},
 		run: (*Set).readEvent,

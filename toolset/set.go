@@ -16,7 +16,7 @@ import (
 type Options struct {
 	MaxSearchResults int           // hits of one search; 0: 100
 	SearchTimeout    time.Duration // of one search, waiting for its turn included; 0: 30 s
-	ReadWindow       int           // neighbours a side that a read may ask for; 0: 50, -1: none
+	ReadWindow       int           // neighbours a side that a read may ask for; 0: 50, negative: none
 	Match            query.Match   // of searches that do not say; "": auto
 	Order            query.Order   // of hits; "": relevance
 	Inherited        bool          // show a fork's inherited hits beside their origin's
@@ -63,8 +63,6 @@ func New(views Views, o Options) (*Set, error) {
 		return nil, fault.New(fault.InvalidConfig, "MaxSearchResults is %d: want between 1 and %d", o.MaxSearchResults, query.MaxLimit)
 	case o.SearchTimeout < 0:
 		return nil, fault.New(fault.InvalidConfig, "SearchTimeout is %s: want a positive duration", o.SearchTimeout)
-	case o.ReadWindow < -1:
-		return nil, fault.New(fault.InvalidConfig, "ReadWindow is %d: want -1 for none, or the number of neighbours", o.ReadWindow)
 	case o.Match != query.Auto && o.Match != query.Literal:
 		return nil, fault.New(fault.InvalidConfig, "Match is %q: want %q or %q", o.Match, query.Auto, query.Literal)
 	case o.Order != query.Relevance && o.Order != query.Matches:

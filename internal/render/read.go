@@ -17,12 +17,12 @@ func WindowText(w query.Window) string {
 	var b strings.Builder
 	b.WriteString(heading(w.Info) + "\n")
 	b.WriteString(event(w.Entry.Seq, w.Entry.Type, w.Entry.State, w.Entry.Time))
-	if w.Event.Event.Reconstructed {
-		b.WriteString(" reconstructed: the log has no bytes of its own for this event")
-	}
 	what, body := "as logged", string(w.Event.Native)
+	if w.Event.Event.Reconstructed {
+		what = "reconstructed: the log has no bytes of its own for this event"
+	}
 	if !isText(w.Event.Native) {
-		what, body = "as base64, the bytes are no text", base64.StdEncoding.EncodeToString(w.Event.Native)
+		what, body = what+", in base64 because they are no text", base64.StdEncoding.EncodeToString(w.Event.Native)
 	}
 	mark := fence(body)
 	fmt.Fprintf(&b, "\n%s %d bytes, %s\n%s\n%s\n", mark, len(w.Event.Native), what, body, mark)
