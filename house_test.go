@@ -40,7 +40,7 @@ type row struct {
 var layers = []row{
 	{pkg: "fault"},
 	{pkg: "session", may: []string{"fault"}},
-	{pkg: "internal/document", may: []string{"session"}},
+	{pkg: "internal/document", may: []string{"session", "fault"}},
 	{pkg: "reader", may: []string{"session", "fault"}},
 	{pkg: "reader/readertest", may: []string{"reader", "session", "fault"}, testOnly: true},
 	{pkg: "reader/" + all, may: []string{"reader", "session", "fault"}},
@@ -98,7 +98,8 @@ const (
 	maxLines     = 800
 	maxTestLines = 1200
 	maxMethods   = 8
-	maxMainLines = 20
+	maxMainLines = 20 // not reached
+	maxMakeLines = 60
 )
 
 // wideInterfaces may have more than maxMethods methods; each names the decision
@@ -381,13 +382,15 @@ func TestFileSize(t *testing.T) {
 	}
 }
 
-func TestMainIsThin(t *testing.T) {
-	text, err := os.ReadFile("cmd/yore/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(text, []byte("\n")); n >= maxMainLines {
-		t.Errorf("cmd/yore/main.go has %d lines, fewer than %d are wanted", n, maxMainLines)
+func TestShortFiles(t *testing.T) {
+	for name, limit := range map[string]int{"cmd/yore/main.go": maxMainLines - 1, "Makefile": maxMakeLines} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Error(err)
+		}
+		if n := bytes.Count(text, []byte("\n")); n > limit {
+			t.Errorf("%s has %d lines, at most %d", name, n, limit)
+		}
 	}
 }
 

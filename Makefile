@@ -1,0 +1,45 @@
+# Plain Go commands with names. `make check` is what a change must pass.
+
+STATICCHECK = tools/bin/staticcheck
+BENCH_EVENTS ?= 1000,100000
+
+.PHONY: check test race vet format lint vuln golden fuzz bench
+
+check: vet format lint test
+
+test:
+	go test ./...
+
+race:
+	go test -race ./...
+
+vet:
+	go vet ./...
+
+format:
+	@out="$$(gofmt -l $$(go list -f '{{.Dir}}' ./...))"; test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
+
+lint: $(STATICCHECK)
+	$(STATICCHECK) ./...
+
+# Needs the network: asks the Go vulnerability database.
+vuln: $(STATICCHECK)
+	tools/bin/govulncheck ./...
+
+$(STATICCHECK): tools/go.mod tools/go.sum
+	mkdir -p tools/bin
+	go -C tools build -o bin/ tool
+	@touch $@
+
+# Rewrites the golden files of every package that has some. Review the diff.
+golden:
+	go test $$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"' . | xargs -n1 dirname | sort -u) -update
+
+fuzz:
+	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$p || exit 1; done; done
+
+# BENCH_EVENTS=1000,100000,1000000 makes the tables of docs/performance.md (an hour).
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+	go run ./internal/bench -events $(BENCH_EVENTS)
