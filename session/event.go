@@ -48,6 +48,8 @@ type Event struct {
 	Op      Op      // what the event does to the surface
 	Sources []int64 // earlier events it cites, as recorded; nil: not recorded
 
+	NativeID string // the agent's own id of the record, where copies of it in other sessions keep it; "": none
+
 	Sameness      uint64 // of a tool/result: a hash of everything but its content, for the replace rule; 0: not checked
 	Step          bool   // a step of the model begins here: an own-session search stops before the latest one
 	Reconstructed bool   // has no bytes of its own: made or upgraded by the reader

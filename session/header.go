@@ -27,7 +27,9 @@ type Agent string
 
 // The agents that have a reader.
 const (
-	DSH Agent = "dsh"
+	DSH    Agent = "dsh"
+	Claude Agent = "claude-code"
+	Codex  Agent = "codex"
 )
 
 // Key identifies a session within one workspace.
