@@ -79,7 +79,7 @@ func judge(outer, within context.Context, err error) *Failure {
 	if !ok || !named(code) {
 		return sentence(fault.ToolFailed)
 	}
-	if precise(code) {
+	if _, ours := err.(*refusal); ours || precise(code) {
 		if text := fault.SafeText(err); text != fault.Sentence(code) {
 			return &Failure{code, short(text)}
 		}
@@ -107,8 +107,8 @@ func named(code fault.Code) bool {
 
 // precise reports whether the code is about what the caller passed, so that
 // the text of the failure says which argument is wrong. All other codes have
-// their fixed sentence, whatever the failure says: a missing target and a
-// forbidden one must not differ in a byte.
+// their fixed sentence, whatever a failure from below says: a missing target
+// and a forbidden one must not differ in a byte.
 func precise(code fault.Code) bool {
 	switch code {
 	case fault.InvalidArgs, fault.InvalidQuery, fault.InvalidFilter, fault.InvalidLimit,
@@ -124,10 +124,17 @@ const maxMessage = 900
 
 func short(text string) string { return render.Line(text, maxMessage) }
 
-// refuse is a failure of the arguments, with a text that says which one, what
-// is wrong and what would be right.
+// refusal is a failure that the tools themselves found. Its text is always
+// shown: it says nothing that the call did not.
+type refusal struct{ error }
+
+// Unwrap gives the fault.Error within.
+func (r *refusal) Unwrap() error { return r.error }
+
+// refuse makes a refusal, with a text that says what is wrong and what would be
+// right.
 func refuse(code fault.Code, format string, args ...any) error {
-	return fault.New(code, format, args...)
+	return &refusal{fault.New(code, format, args...)}
 }
 
 // log writes a failure's cause. A cause that cannot be printed is logged by its type.
@@ -138,11 +145,11 @@ func (s *Set) log(tool string, code fault.Code, err error) {
 	}
 	defer func() {
 		if thrown := recover(); thrown != nil {
+			defer func() { _ = recover() }() // the logger itself is broken: an answer without a log is still an answer
 			s.options.Logger.Log(context.Background(), level, "tool failed", "tool", tool, "code", string(code), "cause", fmt.Sprintf("unprintable %T", err))
 		}
 	}()
-	var crash *crashed
-	if errors.As(err, &crash) {
+	if crash, ok := err.(*crashed); ok {
 		s.options.Logger.Log(context.Background(), level, "tool panicked", "tool", tool, "code", string(code),
 			"cause", printed(crash.thrown), "stack", string(crash.stack))
 		return

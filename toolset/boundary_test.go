@@ -119,6 +119,21 @@ func TestPanicIsLoggedWithItsPlace(t *testing.T) {
 	}
 }
 
+// brokenLog is a handler that cannot be used.
+type brokenLog struct{ slog.Handler }
+
+func (brokenLog) Enabled(context.Context, slog.Level) bool { panic("the logger is broken") }
+
+func TestBrokenLogger(t *testing.T) {
+	s, err := New(failing(rude{}), Options{Logger: slog.New(brokenLog{slog.DiscardHandler})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := codeOf(s.Call(t.Context(), call("session_trace", `{}`))); got != fault.ToolFailed {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestUnknownTool(t *testing.T) {
 	got := newSet(t, failing(nil), nil).Call(t.Context(), call("session_delete", `{}`))
 	if want := "INVALID_ARGS: there is no tool of this name; the tools are session_search, session_event_search, session_trace, session_event_trace, session_event_read"; got.Err == nil || got.Err.Error() != want {

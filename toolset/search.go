@@ -2,8 +2,10 @@ package toolset
 
 import (
 	"context"
+	"errors"
 
 	"github.com/yorehq/yore/authz"
+	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/query"
 )
@@ -11,11 +13,13 @@ import (
 // searchSessions checks in this order: caller, its workspace, query,
 // session_ids, created_at, availability, the event filters, the parents.
 func (s *Set) searchSessions(ctx context.Context, call Call, a args) (string, any, error) {
-	view, err := s.views.View(ctx, call.Caller)
+	view, err := s.view(ctx, call)
 	if err != nil {
 		return "", nil, err
 	}
-	if err := view.MaySearch(); err != nil {
+	if err := view.MaySearch(); errors.Is(err, fault.Unauthorized) {
+		return "", nil, refuse(fault.Unauthorized, "the caller has no workspace, so no session but its own can be searched: call session_event_search without session_id")
+	} else if err != nil {
 		return "", nil, err
 	}
 	req := query.SessionSearch{
@@ -103,9 +107,18 @@ func (s *Set) searchEvents(ctx context.Context, call Call, a args) (string, any,
 	return render.EventsText(*out, call.InlineBytes), out, nil
 }
 
+// view is the corpus as the caller may see it.
+func (s *Set) view(ctx context.Context, call Call) (*authz.View, error) {
+	view, err := s.views.View(ctx, call.Caller)
+	if call.Caller.Workspace == "" && call.Caller.Session == nil && errors.Is(err, fault.MissingAgent) {
+		return nil, refuse(fault.MissingAgent, "nobody is known to be behind this call: the host must name a workspace or a session")
+	}
+	return view, err
+}
+
 // target authorizes the session that a call names, or the caller's own.
 func (s *Set) target(ctx context.Context, call Call, a args) (*authz.Grant, error) {
-	view, err := s.views.View(ctx, call.Caller)
+	view, err := s.view(ctx, call)
 	if err != nil {
 		return nil, err
 	}

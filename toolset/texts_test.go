@@ -93,6 +93,19 @@ func TestTexts(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "-- %s %s --\n%s\n", c.tool, c.args, text)
 	}
+	for _, c := range []struct {
+		who    string
+		caller authz.Caller
+		tool   string
+	}{
+		{"nobody", authz.Caller{}, "session_search"},
+		{"nobody", authz.Caller{}, "session_trace"},
+		{"a session without a workspace", authz.Caller{Session: &session.Key{Agent: session.DSH, ID: "nocwd-one"}}, "session_search"},
+		{"a session that is not there", authz.Caller{Workspace: "/srv/code/alpha", Session: &session.Key{Agent: session.DSH, ID: "new"}}, "session_trace"},
+	} {
+		o := h.Tools().Call(t.Context(), toolset.Call{Caller: c.caller, Tool: c.tool, Args: json.RawMessage(`{"query":"x"}`)})
+		fmt.Fprintf(&b, "-- %s called by %s --\n%v\n", c.tool, c.who, o.Err)
+	}
 	compare(t, filepath.Join("testdata", "texts.txtar"), b.String())
 }
 

@@ -9,6 +9,6 @@
 // exception is the event of a read, which is the log's own bytes between two
 // fences that do not occur in it.
 //
-// The package knows nothing of callers, arguments or failures, cuts nothing
-// but a search's list of hits, and masks nothing. Start at SessionsText.
+// The package knows nothing of callers, arguments or failures, masks nothing, and
+// cuts nothing but very long titles and a search's list of hits. Start at SessionsText.
 package render

@@ -91,12 +91,16 @@ func key(k session.Key, shared bool) string {
 	return Name(string(k.ID))
 }
 
+// maxTitle is how many code points of a title are shown: a title names a
+// session, and what is longer can be read as the event that set it.
+const maxTitle = 200
+
 // title prints a session's title as one safe line.
 func title(info query.Info) string {
 	if info.TitleFail != "" {
 		return query.Untitled + " (title unavailable: " + string(info.TitleFail) + ")"
 	}
-	return line(info.Title)
+	return Line(info.Title, maxTitle)
 }
 
 // availability says where a session exists.

@@ -169,6 +169,13 @@ func TestEventsText(t *testing.T) {
 	equal(t, EventsText(Events{Info: info("s", "")}, 0), "s 2026-03-02T09:00:00.000Z persisted: \nNo event matches.")
 }
 
+func TestLongTitle(t *testing.T) {
+	got := EventsText(Events{Info: info("s", strings.Repeat("é", 5000))}, 0)
+	if want := "s 2026-03-02T09:00:00.000Z persisted: " + strings.Repeat("é", 199) + "…\nNo event matches."; got != want {
+		t.Errorf("%q", got)
+	}
+}
+
 // A budget cuts between hits, the closing sentences count, and the numbers add up.
 func TestInlineBudget(t *testing.T) {
 	for _, capped := range []bool{false, true} {
