@@ -1,0 +1,121 @@
+package storetest
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
+)
+
+func p(elements ...string) string {
+	return string(filepath.Separator) + filepath.Join(elements...)
+}
+
+func update(t *testing.T, s Store, change ingest.CatalogChange) {
+	t.Helper()
+	if err := s.Update(t.Context(), change); err != nil {
+		t.Fatalf("update: %v", err)
+	}
+}
+
+func testCatalog(t *testing.T, s Store) {
+	root := p("root")
+	child := header("child")
+	child.ParentSession, child.SeedLength = "parent", 4
+	elsewhere := header("parent")
+	elsewhere.Cwd = ""
+	broken := header("broken")
+	files := []ingest.FileRow{ // by path
+		{Path: p("root", "a"), Root: root, Folder: root, Agent: session.DSH, Header: header("parent"), Stamp: reader.Stamp{Device: 1<<64 - 1, Inode: 2, Size: 3, ModTime: 4}},
+		{Path: p("root", "b", "child"), Root: root, Folder: p("root", "b"), Agent: session.DSH, Header: child},
+		{Path: p("root", "b", "else"), Root: root, Folder: p("root", "b"), Agent: session.DSH, Header: elsewhere},
+		{
+			Path: p("root", "c"), Root: root, Folder: root, Agent: session.DSH, Header: broken,
+			Problem: &reader.Problem{Code: fault.Persistence, Path: p("root", "c"), Line: 2, Offset: 30, Reason: "bad"},
+		},
+		{Path: p("root", "d"), Root: root, Folder: root, Agent: session.DSH, Pending: true, Stamp: reader.Stamp{Size: 9}},
+	}
+	folders := []ingest.Folder{
+		{Path: root, Root: root, ModTime: 5, Listed: 6},
+		{Path: p("root", "b"), Root: root, Leaf: true, Listed: 1_700_000_000_000_000_001},
+	}
+	update(t, s, ingest.CatalogChange{Folders: folders, Files: files})
+
+	same(t, "folders", must[[]ingest.Folder](t)(s.Folders(t.Context(), root)), folders)
+	same(t, "folders of another root", must[[]ingest.Folder](t)(s.Folders(t.Context(), p("other"))), []ingest.Folder(nil))
+
+	at, nowhere, folder, path := home, "", p("root", "b"), p("root", "d")
+	for _, c := range []struct {
+		name  string
+		which ingest.FileLookup
+		want  []ingest.FileRow
+	}{
+		{"all", ingest.FileLookup{}, files},
+		{"workspace", ingest.FileLookup{Workspace: &at}, []ingest.FileRow{files[0], files[1], files[3]}},
+		{"no workspace", ingest.FileLookup{Workspace: &nowhere}, files[2:3]},
+		{"folder", ingest.FileLookup{Folder: &folder}, files[1:3]},
+		{"pending", ingest.FileLookup{Pending: true}, files[4:]},
+		{"path", ingest.FileLookup{Path: &path}, files[4:]},
+		{"folder and workspace", ingest.FileLookup{Folder: &folder, Workspace: &at}, files[1:2]},
+	} {
+		same(t, "files: "+c.name, must[[]ingest.FileRow](t)(s.Files(t.Context(), c.which)), c.want)
+	}
+
+	known := make([]query.Known, 4)
+	for i := range known {
+		known[i] = query.Known{Header: files[i].Header, Path: files[i].Path}
+	}
+	known[3].Problem = &query.Problem{Code: fault.Persistence, Line: 2, Offset: 30, Reason: "bad"}
+	id, none, empty := session.ID("parent"), session.ID("none"), session.ID("")
+	for _, c := range []struct {
+		name  string
+		which query.Lookup
+		want  []query.Known
+	}{
+		{"all", query.Lookup{}, known},
+		{"id", query.Lookup{ID: &id}, []query.Known{known[0], known[2]}},
+		{"parent", query.Lookup{Parent: &id}, known[1:2]},
+		{"workspace", query.Lookup{Workspace: &at}, []query.Known{known[0], known[1], known[3]}},
+		{"id and workspace", query.Lookup{ID: &id, Workspace: &at}, known[:1]},
+		{"unknown id", query.Lookup{ID: &none}, nil},
+		{"no parent", query.Lookup{Parent: &empty}, []query.Known{known[0], known[2], known[3]}},
+	} {
+		same(t, "headers: "+c.name, must[[]query.Known](t)(s.Headers(t.Context(), c.which)), c.want)
+	}
+
+	files[4].Pending, files[4].Header = false, header("late")
+	update(t, s, ingest.CatalogChange{Files: files[4:]})
+	same(t, "a header that came late", must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Path: &path})), files[4:])
+	same(t, "pending", must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Pending: true})), []ingest.FileRow(nil))
+}
+
+func testCatalogRemovals(t *testing.T, s Store) {
+	var change ingest.CatalogChange
+	for _, dir := range []string{"x", "x!", "x0", "xy", "X", "x%", "x_"} {
+		for _, folder := range []string{p("r", dir), p("r", dir, "sub")} {
+			change.Folders = append(change.Folders, ingest.Folder{Path: folder, Root: p("r")})
+			for n := range 2 {
+				path := filepath.Join(folder, fmt.Sprint("file", n))
+				change.Files = append(change.Files, ingest.FileRow{Path: path, Root: p("r"), Folder: folder, Agent: session.DSH})
+			}
+		}
+	}
+	update(t, s, change)
+	update(t, s, ingest.CatalogChange{RemoveFolders: []string{p("r", "x")}, RemoveFiles: []string{p("r", "xy", "file0"), p("not", "there")}})
+	same(t, "folders left", len(must[[]ingest.Folder](t)(s.Folders(t.Context(), p("r")))), 12)
+	same(t, "files left", len(must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{}))), 23)
+	for _, f := range must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{})) {
+		if f.Folder == p("r", "x") || f.Folder == p("r", "x", "sub") {
+			t.Errorf("%s is left", f.Path)
+		}
+	}
+	update(t, s, ingest.CatalogChange{RemoveFolders: []string{p("r", "xy")}, Folders: []ingest.Folder{{Path: p("r", "xy"), Root: p("r")}}})
+	same(t, "a folder that came back", len(must[[]ingest.Folder](t)(s.Folders(t.Context(), p("r")))), 11)
+	update(t, s, ingest.CatalogChange{RemoveFolders: []string{p()}})
+	same(t, "nothing left", len(must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{}))), 0)
+}

@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/yorehq/yore/query"
+)
+
+// TestRecordLayout holds the bytes of version 1: files on disk have them.
+func TestRecordLayout(t *testing.T) {
+	r := record{
+		seq: 0x0102030405, time: 0x1112131415, sameness: 0xfffefdfcfbfaf9f8, points: 0x21222324, tokens: 0x31323334, kind: 0x41424344,
+		role: query.RoleCall, flags: flagSurface | flagClipped,
+	}
+	want := []byte("\x05\x04\x03\x02\x01\x00\x00\x00" + "\x15\x14\x13\x12\x11\x00\x00\x00" + "\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xff" +
+		"\x24\x23\x22\x21" + "\x34\x33\x32\x31" + "\x44\x43\x42\x41" + "\x04" + "\x05" + "\x00\x00")
+	if got := r.append(nil); !bytes.Equal(got, want) {
+		t.Errorf("% x\nwant\n% x", got, want)
+	}
+	got, err := decodeRecord(append(make([]byte, recordSize), want...), 1)
+	if err != nil || got != r {
+		t.Errorf("decoded %+v, %v", got, err)
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	f.Add([]byte("short"), int64(0))
+	f.Add(make([]byte, 2*recordSize), int64(1))
+	f.Add(make([]byte, 2*recordSize), int64(-1))
+	f.Fuzz(func(t *testing.T, block []byte, at int64) {
+		at %= 1 << 20
+		r, err := decodeRecord(block, at)
+		if inside := at >= 0 && (at+1)*recordSize <= int64(len(block)); inside != (err == nil) {
+			t.Fatalf("record %d of %d bytes: %v", at, len(block), err)
+		}
+		if err != nil {
+			return
+		}
+		written := block[at*recordSize:][:recordSize-2]
+		if !bytes.Equal(r.append(nil)[:recordSize-2], written) {
+			t.Errorf("% x is not written as it was read", written)
+		}
+	})
+}
+
+func TestTextBlock(t *testing.T) {
+	first := query.NewDocID(3, 5)
+	b := textBlock{first: first}
+	texts := map[query.DocID]string{first: "one", first + 1: "x\x00y", first + 200: "far", first + 201: string(bytes.Repeat([]byte("long"), 9000))}
+	for _, id := range []query.DocID{first, first + 1, first + 200, first + 201} {
+		b.add(id, texts[id])
+	}
+	if !b.full(1) {
+		t.Error("a block of 36 KB is not full")
+	}
+	for id := first - 1; id < first+210; id++ {
+		if got, err := b.text(id); got != texts[id] || err != nil {
+			t.Errorf("text %d = %.20q, %v", id, got, err)
+		}
+	}
+	if err := b.cut(first + 150); err != nil {
+		t.Fatal(err)
+	}
+	want := textBlock{first: first}
+	want.add(first, "one")
+	want.add(first+1, "x\x00y")
+	if diff := cmp.Diff(want.raw, b.raw); diff != "" {
+		t.Error(diff)
+	}
+	if b.full(1) || b.full(30_000) || !b.full(40_000) {
+		t.Error("a short block is full when a text makes it twice its size, and not before")
+	}
+}
+
+func FuzzTextBlock(f *testing.F) {
+	b := textBlock{first: query.NewDocID(1, 0)}
+	b.add(b.first, "one")
+	b.add(b.first+9, "two")
+	f.Add(b.raw, uint8(9), false)
+	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, uint8(0), false)
+	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0}, uint8(0), true)
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<20))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, at uint8, packed bool) {
+		block := textBlock{first: query.NewDocID(1, 0), raw: raw}
+		if packed {
+			if block, err = unpack(dec, block.first, raw); err != nil {
+				return
+			}
+		}
+		text, err := block.text(block.first + query.DocID(at))
+		if err == nil && len(text) > len(block.raw) {
+			t.Error("a text longer than its block")
+		}
+		before := len(block.raw)
+		if err := block.cut(block.first + query.DocID(at)); err == nil && len(block.raw) > before {
+			t.Error("a cut made the block longer")
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
+)
+
+// readCatalog runs one query over the catalog.
+func (x *Index) readCatalog(ctx context.Context, sql string, each func(row) error, args ...any) error {
+	c, err := x.acquire(ctx, catalogOf(x), false)
+	if c == nil || err != nil {
+		return err
+	}
+	defer x.release(c)
+	return c.rowsOf(ctx, sql, each, args...)
+}
+
+// conditions collects what a lookup asks for.
+type conditions struct {
+	terms []string
+	args  []any
+}
+
+func (q *conditions) add(term string, args ...any) {
+	q.terms, q.args = append(q.terms, term), append(q.args, args...)
+}
+
+func (q *conditions) where() string {
+	if len(q.terms) == 0 {
+		return ""
+	}
+	return ` WHERE ` + strings.Join(q.terms, ` AND `)
+}
+
+// Headers returns the headers of all files but those that state none yet, by path.
+func (x *Index) Headers(ctx context.Context, which query.Lookup) ([]query.Known, error) {
+	var q conditions
+	q.add(`NOT pending`)
+	if which.ID != nil {
+		q.add(`id = ?`, string(*which.ID))
+	}
+	if which.Parent != nil {
+		q.add(`parent = ?`, string(*which.Parent))
+	}
+	if which.Workspace != nil {
+		q.add(`cwd = ?`, *which.Workspace)
+	}
+	var all []query.Known
+	err := x.readCatalog(ctx, `SELECT path, `+headerColumns+`, `+problemColumns+` FROM files`+q.where()+` ORDER BY path`, func(r row) error {
+		all = append(all, query.Known{Path: r.text(0), Header: r.header(1), Problem: publicProblem(r.problem(1 + headerWidth))})
+		return nil
+	}, q.args...)
+	return all, err
+}
+
+// Folders returns the known folders of a root, by path.
+func (x *Index) Folders(ctx context.Context, root string) ([]ingest.Folder, error) {
+	var all []ingest.Folder
+	err := x.readCatalog(ctx, `SELECT path, root, leaf, modified, listed FROM folders WHERE root = ? ORDER BY path`, func(r row) error {
+		all = append(all, ingest.Folder{Path: r.text(0), Root: r.text(1), Leaf: r.bool(2), ModTime: r.int(3), Listed: r.int(4)})
+		return nil
+	}, root)
+	return all, err
+}
+
+const fileColumns = `path, root, folder, reader, pending, ` + headerColumns + `, ` + stampColumns + `, ` + problemColumns
+
+// Files returns catalogued files, by path. A pending file states no workspace.
+func (x *Index) Files(ctx context.Context, which ingest.FileLookup) ([]ingest.FileRow, error) {
+	var q conditions
+	if which.Workspace != nil {
+		q.add(`NOT pending AND cwd = ?`, *which.Workspace)
+	}
+	if which.Folder != nil {
+		q.add(`folder = ?`, *which.Folder)
+	}
+	if which.Pending {
+		q.add(`pending`)
+	}
+	if which.Path != nil {
+		q.add(`path = ?`, *which.Path)
+	}
+	var all []ingest.FileRow
+	err := x.readCatalog(ctx, `SELECT `+fileColumns+` FROM files`+q.where()+` ORDER BY path`, func(r row) error {
+		all = append(all, ingest.FileRow{
+			Path: r.text(0), Root: r.text(1), Folder: r.text(2), Agent: session.Agent(r.text(3)), Pending: r.bool(4),
+			Header: r.header(5), Stamp: r.stamp(5 + headerWidth), Problem: r.problem(5 + headerWidth + stampWidth),
+		})
+		return nil
+	}, q.args...)
+	return all, err
+}
+
+// Update applies removals, then puts, as a whole. It waits for the write lock a
+// bounded time, then fails with an error that wraps ingest.ErrBusy.
+func (x *Index) Update(ctx context.Context, change ingest.CatalogChange) error {
+	c, err := x.acquire(ctx, catalogOf(x), true)
+	if err != nil {
+		return err
+	}
+	defer x.release(c)
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	before := c.db.TotalChanges()
+	if err := c.apply(ctx, &change); err != nil {
+		c.rollback()
+		return err
+	}
+	changed := c.db.TotalChanges() - before
+	if err := c.commit(ctx); err != nil {
+		return err
+	}
+	x.work.transactions.Add(1)
+	x.work.rows.Add(changed)
+	return nil
+}
+
+func (c *conn) apply(ctx context.Context, change *ingest.CatalogChange) error {
+	for _, path := range change.RemoveFolders {
+		low, high := below(path)
+		for _, table := range []string{"folders", "files"} {
+			if err := c.exec(ctx, `DELETE FROM `+table+` WHERE path = ? OR path >= ? AND path < ?`, path, low, high); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range change.RemoveFiles {
+		if err := c.exec(ctx, `DELETE FROM files WHERE path = ?`, path); err != nil {
+			return err
+		}
+	}
+	for _, f := range change.Folders {
+		if err := c.exec(ctx, `INSERT OR REPLACE INTO folders VALUES (?, ?, ?, ?, ?)`, f.Path, f.Root, f.Leaf, f.ModTime, f.Listed); err != nil {
+			return err
+		}
+	}
+	for i := range change.Files {
+		f := &change.Files[i]
+		args := append([]any{f.Path, f.Root, f.Folder, string(f.Agent), f.Pending}, bindHeader(f.Header)...)
+		args = append(append(args, bindStamp(f.Stamp)...), bindProblem(f.Problem)...)
+		if err := c.exec(ctx, `INSERT OR REPLACE INTO files (`+fileColumns+`) VALUES (`+marks(len(args))+`)`, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below gives the range of the paths inside a folder: from low on, before high.
+func below(folder string) (low, high string) {
+	separator := string(filepath.Separator)
+	low = strings.TrimSuffix(folder, separator) + separator
+	return low, low[:len(low)-1] + string(filepath.Separator+1)
+}

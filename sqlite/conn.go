@@ -1,0 +1,284 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
+	_ "github.com/ncruces/go-sqlite3/vfs/mvcc" // databases in memory whose readers hold up no writer
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/ingest"
+)
+
+// conn is one connection to one database, used by one goroutine at a time.
+type conn struct {
+	x      *Index
+	at     place
+	path   string
+	writer bool
+	info   os.FileInfo // the file as it was opened; nil in memory
+	db     *sqlite3.Conn
+	stmts  map[string]*sqlite3.Stmt
+	found  *collector // of the match that runs
+	broken bool       // not to be used again
+}
+
+// dial opens a database that is there and sets the connection up.
+func (x *Index) dial(ctx context.Context, at place, writer bool) (c *conn, err error) {
+	c = &conn{x: x, at: at, path: at.path, writer: writer, stmts: map[string]*sqlite3.Stmt{}}
+	defer func() {
+		if err != nil {
+			c.broken = true
+			c.close()
+			c = nil
+		}
+	}()
+	defer c.guard(&err)
+	name := at.path
+	flags := sqlite3.OPEN_READWRITE
+	if x.memory == "" {
+		if c.info, err = os.Stat(at.path); err != nil {
+			return c, err
+		}
+		if err = readyCompanions(at.path); err != nil {
+			return c, err
+		}
+	} else {
+		name, flags = "file:"+at.path+"?vfs=mvcc", flags|sqlite3.OPEN_CREATE|sqlite3.OPEN_URI
+	}
+	if c.db, err = sqlite3.OpenFlags(name, flags); err != nil {
+		return c, err
+	}
+	return c, c.setUp(ctx)
+}
+
+func (c *conn) setUp(ctx context.Context) error {
+	err := fts5.RegisterCustom(c.db, func(api *fts5.API) error {
+		return api.CreateFunction("collect", func(fts fts5.Context, out sqlite3.Context, _ ...sqlite3.Value) {
+			if err := c.found.add(fts); err != nil {
+				out.ResultError(err)
+			}
+		})
+	})
+	if err == nil {
+		err = c.db.BusyTimeout(c.x.busy)
+	}
+	if err != nil {
+		return err
+	}
+	c.db.SetInterrupt(ctx)
+	settings := `PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000;`
+	if c.writer {
+		settings += `PRAGMA cache_size = -16000;`
+	}
+	return c.execAll(settings)
+}
+
+// guard turns a panic of the driver into an error: it panics when its memory
+// runs out, and the connection is of no use then.
+func (c *conn) guard(err *error) {
+	if r := recover(); r != nil {
+		c.broken = true
+		*err = fmt.Errorf("%w: the database driver gave up: %v", fault.IndexFailed, r)
+	}
+}
+
+// close closes the connection for good.
+func (c *conn) close() (err error) {
+	defer c.guard(&err)
+	if c.db == nil {
+		return nil
+	}
+	c.db.SetInterrupt(context.Background())
+	for _, s := range c.stmts {
+		s.Close()
+	}
+	c.stmts = nil
+	return c.db.Close()
+}
+
+// fail gives an error of the driver its meaning: the end of the context wins,
+// damage is remembered so that the shard is set aside before its next use.
+func (c *conn) fail(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && (errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.BUSY)):
+		return ctx.Err()
+	case isDamage(err):
+		c.broken = true
+		if !c.at.catalog {
+			c.x.markDamaged(c)
+		}
+	}
+	return fault.Wrap(fault.IndexFailed, err)
+}
+
+// damage is what a file says that is no whole database of ours.
+const damage = damageError("the file is no whole database")
+
+type damageError string
+
+func (d damageError) Error() string { return string(d) }
+
+func isBusy(err error) bool { return errors.Is(err, sqlite3.BUSY) || errors.Is(err, ingest.ErrBusy) }
+
+func isDamage(err error) bool {
+	return errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.NOTADB) || errors.Is(err, damage)
+}
+
+// begin starts a transaction that holds the write lock.
+func (c *conn) begin(ctx context.Context) error {
+	// The driver tries as long as its timeout says; a context that ends cuts it short.
+	deadline := time.Now().Add(c.x.busy)
+	for {
+		err := c.rawExec(ctx, `BEGIN IMMEDIATE`)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil && (errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.BUSY)):
+			return fmt.Errorf("%w: %w", ingest.ErrBusy, ctx.Err())
+		case errors.Is(err, sqlite3.BUSY) && time.Now().Before(deadline):
+			time.Sleep(time.Millisecond) // a stale snapshot is refused at once
+		case errors.Is(err, sqlite3.BUSY):
+			return fmt.Errorf("%w: %w", fault.IndexFailed, ingest.ErrBusy)
+		default:
+			return c.fail(ctx, err)
+		}
+	}
+}
+
+func (c *conn) commit(ctx context.Context) error {
+	err := c.rawExec(ctx, `COMMIT`)
+	if err == nil {
+		return nil
+	}
+	c.rollback()
+	return c.fail(ctx, err)
+}
+
+// rollback ends whatever transaction is open.
+func (c *conn) rollback() {
+	var err error
+	func() {
+		defer c.guard(&err)
+		c.db.SetInterrupt(context.Background())
+		for _, s := range c.stmts {
+			s.Reset()
+		}
+		if !c.db.GetAutocommit() {
+			err = c.db.Exec(`ROLLBACK`)
+		}
+	}()
+	if err != nil {
+		c.broken = true
+	}
+}
+
+// execAll runs statements that return nothing and are not worth keeping.
+func (c *conn) execAll(sql string) (err error) {
+	defer c.guard(&err)
+	c.x.work.statements.Add(1)
+	return c.db.Exec(sql)
+}
+
+// prepare returns the kept statement for sql, its arguments bound: int64, int,
+// bool, string, []byte, *string (nil is null) or nil.
+func (c *conn) prepare(ctx context.Context, sql string, args []any) (*sqlite3.Stmt, error) {
+	c.x.work.statements.Add(1)
+	c.db.SetInterrupt(ctx)
+	s, ok := c.stmts[sql]
+	if !ok {
+		var err error
+		if s, _, err = c.db.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT); err != nil {
+			return nil, err
+		}
+		c.stmts[sql] = s
+	}
+	for i, a := range args {
+		if err := bind(s, i+1, a); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func bind(s *sqlite3.Stmt, at int, a any) error {
+	switch v := a.(type) {
+	case int64:
+		return s.BindInt64(at, v)
+	case int:
+		return s.BindInt64(at, int64(v))
+	case bool:
+		return s.BindBool(at, v)
+	case string:
+		return s.BindText(at, v)
+	case []byte:
+		return s.BindBlob(at, v)
+	case *string:
+		if v != nil {
+			return s.BindText(at, *v)
+		}
+	case nil:
+	default:
+		return fmt.Errorf("%w: cannot bind a %T", fault.IndexFailed, a)
+	}
+	return s.BindNull(at)
+}
+
+func (c *conn) rawExec(ctx context.Context, sql string, args ...any) (err error) {
+	defer c.guard(&err)
+	s, err := c.prepare(ctx, sql, args)
+	if err != nil {
+		return err
+	}
+	return s.Exec()
+}
+
+// exec runs a statement that returns no rows.
+func (c *conn) exec(ctx context.Context, sql string, args ...any) error {
+	return c.fail(ctx, c.rawExec(ctx, sql, args...))
+}
+
+// row is the present row of a statement; its values are copies.
+type row struct{ *sqlite3.Stmt }
+
+func (r row) int(col int) int64     { return r.ColumnInt64(col) }
+func (r row) text(col int) string   { return r.ColumnText(col) }
+func (r row) bool(col int) bool     { return r.ColumnBool(col) }
+func (r row) blob(col int) []byte   { return r.ColumnBlob(col, nil) }
+func (r row) null(col int) bool     { return r.ColumnType(col) == sqlite3.NULL }
+func (r row) uint64(col int) uint64 { return uint64(r.ColumnInt64(col)) }
+
+// rowsOf runs a statement and calls each for every row; each must not use the
+// connection.
+func (c *conn) rowsOf(ctx context.Context, sql string, each func(row) error, args ...any) (err error) {
+	defer c.guard(&err)
+	s, err := c.prepare(ctx, sql, args)
+	if err != nil {
+		return c.fail(ctx, err)
+	}
+	for s.Step() {
+		if err := each(row{s}); err != nil {
+			s.Reset()
+			return err
+		}
+	}
+	err = s.Err()
+	s.Reset()
+	return c.fail(ctx, err)
+}
+
+// integer returns the first column of the first row; 0 where there is none.
+func (c *conn) integer(ctx context.Context, sql string, args ...any) (n int64, err error) {
+	err = c.rowsOf(ctx, sql, func(r row) error {
+		n = r.int(0)
+		return nil
+	}, args...)
+	return n, err
+}

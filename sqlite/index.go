@@ -1,0 +1,205 @@
+// Package sqlite is the index on SQLite: a catalog of every known source that
+// all processes share, and one shard a workspace that holds the documents, the
+// postings and the saved state of its sessions.
+//
+// It owns the files, their permissions and schemas, transactions between
+// processes, how a phrase is matched exactly, and how deleted text leaves the
+// disk. It refuses to know agents, rankings and filters: it stores what ingest
+// brings and answers what query.Store asks. Everything in it can be made again
+// from the agents' logs.
+//
+// Start at Index; schema.go says what the tables hold, writer.go how a change
+// is made, snapshot.go and match.go how one is read.
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/query"
+)
+
+// Options says where an index lives. The zero value of all but Dir is useful.
+type Options struct {
+	Dir         string        // the index's folder; made 0700 if it is not there
+	Logger      *slog.Logger  // nil discards
+	BusyTimeout time.Duration // how long to wait for another writer; 0: 5 s
+	MaxOpen     int           // connections kept open between uses; 0: 32
+}
+
+// Index is an open index. It is safe for concurrent use, by any number of
+// processes. Failures of the index itself carry fault.IndexFailed.
+type Index struct {
+	dir    string
+	memory string // name of an index in memory; "": on disk
+	log    *slog.Logger
+	busy   time.Duration
+	enc    *zstd.Encoder
+	dec    *zstd.Decoder
+	work   counters
+
+	making sync.Mutex // guards the making of databases in memory
+	made   int
+
+	mu      sync.Mutex
+	closed  bool
+	keep    int
+	idle    []*conn                // oldest first
+	keepers map[string]*conn       // what keeps the databases of an index in memory alive, by path
+	damaged map[string]os.FileInfo // shards to be set aside before their next use, by path
+	rows    map[string]cached
+}
+
+// cached is the sessions of a shard at one generation.
+type cached struct {
+	generation uint64
+	rows       []query.Row
+}
+
+// counters counts work; see Work.
+type counters struct{ transactions, rows, statements atomic.Int64 }
+
+// Work is how much an Index has done since it was opened.
+type Work struct {
+	Transactions int64 // write transactions committed
+	Rows         int64 // rows they inserted, changed or deleted, those of the full-text index included
+	Statements   int64 // statements run, for reading and writing
+}
+
+var (
+	_ query.Store    = (*Index)(nil)
+	_ ingest.Catalog = (*Index)(nil)
+	_ ingest.Shards  = (*Index)(nil)
+)
+
+// Open opens the index in a folder and makes what is not there. A path that is
+// no folder, and a catalog that is not ours or of a newer version, is
+// fault.IndexFailed and left as it is; an older version is made anew.
+func Open(ctx context.Context, o Options) (*Index, error) {
+	if o.Dir == "" {
+		return nil, fault.New(fault.InvalidConfig, "the index needs a folder")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fault.Wrap(fault.IndexFailed, err)
+	}
+	x, err := newIndex(o)
+	if err != nil {
+		return nil, err
+	}
+	x.dir = dir
+	if err := prepareFolder(dir); err != nil {
+		return nil, fmt.Errorf("index folder: %w", fault.Wrap(fault.IndexFailed, err))
+	}
+	if err := x.openCatalog(ctx); err != nil {
+		x.Close()
+		return nil, fmt.Errorf("index catalog: %w", err)
+	}
+	return x, nil
+}
+
+// OpenMemory opens an empty index in memory, for one process. It is gone when
+// it is closed.
+func OpenMemory(ctx context.Context) (*Index, error) {
+	x, err := newIndex(Options{})
+	if err != nil {
+		return nil, err
+	}
+	x.memory = "yore-" + rand.Text()
+	if err := x.openCatalog(ctx); err != nil {
+		x.Close()
+		return nil, fmt.Errorf("index catalog: %w", err)
+	}
+	return x, nil
+}
+
+func newIndex(o Options) (*Index, error) {
+	x := &Index{
+		log: o.Logger, busy: o.BusyTimeout, keep: o.MaxOpen,
+		keepers: map[string]*conn{}, damaged: map[string]os.FileInfo{}, rows: map[string]cached{},
+	}
+	if x.log == nil {
+		x.log = slog.New(slog.DiscardHandler)
+	}
+	if x.busy <= 0 {
+		x.busy = 5 * time.Second
+	}
+	if x.keep <= 0 {
+		x.keep = 32
+	}
+	var err error
+	if x.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1<<20)); err != nil {
+		return nil, fault.Wrap(fault.IndexFailed, err)
+	}
+	if x.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBlock)); err != nil {
+		return nil, fault.Wrap(fault.IndexFailed, err)
+	}
+	return x, nil
+}
+
+// openCatalog makes sure that the catalog is there and ours. A damaged catalog
+// of ours is set aside and begun anew: it holds nothing that cannot be found again.
+func (x *Index) openCatalog(ctx context.Context) error {
+	c, err := x.acquire(ctx, catalogOf(x), true)
+	if isDamage(err) && x.memory == "" && sniff(x.catalogPath()) == ours {
+		if err = x.setAside(x.catalogPath(), err); err == nil {
+			c, err = x.acquire(ctx, catalogOf(x), true)
+		}
+	}
+	if err != nil {
+		return fault.Wrap(fault.IndexFailed, err)
+	}
+	x.release(c)
+	return nil
+}
+
+// Work returns what was done so far.
+func (x *Index) Work() Work {
+	return Work{x.work.transactions.Load(), x.work.rows.Load(), x.work.statements.Load()}
+}
+
+// Close closes what is open. Snapshots must be closed before.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	idle := x.idle
+	for _, c := range x.keepers {
+		idle = append(idle, c)
+	}
+	x.closed, x.idle, x.keepers = true, nil, nil
+	x.mu.Unlock()
+	var errs []error
+	for _, c := range idle {
+		errs = append(errs, c.close())
+	}
+	x.enc.Close()
+	x.dec.Close()
+	return fault.Wrap(fault.IndexFailed, errors.Join(errs...))
+}
+
+// Workspaces returns the workspaces that have a shard, sorted. A file among the
+// shards that is none is passed over.
+func (x *Index) Workspaces(ctx context.Context) ([]string, error) {
+	if x.memory != "" {
+		return x.memoryWorkspaces(), nil
+	}
+	entries, err := os.ReadDir(filepath.Join(x.dir, shardFolder))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.IndexFailed, err)
+	}
+	return x.diskWorkspaces(ctx, entries)
+}

@@ -1,0 +1,176 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/yorehq/yore/fault"
+)
+
+const (
+	// application marks our databases ("yore"), so that a stranger's is never touched.
+	application = 0x796f7265
+
+	// schemaVersion rises with every change of the tables. An older database is made anew.
+	//
+	// 1: the first.
+	schemaVersion = 1
+)
+
+// headerColumns are the columns of a session's header, in the order of bindHeader.
+const headerColumns = `agent, id, version, created, cwd, parent, seed, origin, depth, preset`
+
+const headerSchema = `
+	agent TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL, cwd TEXT NOT NULL,
+	parent TEXT NOT NULL, seed INTEGER NOT NULL, origin TEXT NOT NULL, depth INTEGER NOT NULL, preset TEXT NOT NULL`
+
+// problemColumns are null where there is none, in the order of bindProblem.
+const problemColumns = `p_code, p_path, p_line, p_offset, p_reason`
+
+const problemSchema = `p_code TEXT, p_path TEXT, p_line INTEGER, p_offset INTEGER, p_reason TEXT`
+
+const stampColumns = `device, inode, size, mtime`
+
+const stampSchema = `device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL`
+
+const catalogSchema = `
+CREATE TABLE folders (
+	path TEXT PRIMARY KEY, root TEXT NOT NULL, leaf INTEGER NOT NULL, modified INTEGER NOT NULL, listed INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX folders_root ON folders (root);
+
+CREATE TABLE files (
+	path TEXT PRIMARY KEY, root TEXT NOT NULL, folder TEXT NOT NULL, reader TEXT NOT NULL, pending INTEGER NOT NULL,
+	` + headerSchema + `, ` + stampSchema + `, ` + problemSchema + `
+);
+CREATE INDEX files_cwd ON files (cwd);
+CREATE INDEX files_folder ON files (folder);
+CREATE INDEX files_pending ON files (pending) WHERE pending;
+CREATE INDEX files_id ON files (id);
+CREATE INDEX files_parent ON files (parent);
+`
+
+// shardSchema is one workspace. A document's number (query.DocID) is the rowid
+// in words; the numbers of one session are contiguous from 0, in ascending seq.
+//
+//   - shard: one row; its counters change in the transaction that changes the rest.
+//     purge says what deletions left to do: see purge.go; 0 is nothing.
+//   - records: 64 packed records a row (record.go), keyed by document number / 64.
+//   - texts: the documents' texts in compressed blocks (text.go), keyed by the
+//     number of the first; size is uncompressed. A block never spans sessions.
+//   - orders: position keys on the surface, only where they are not the default
+//     of an append.
+//   - removed: what each event took off the surface, in surface order (n), as
+//     runs: all surface events from first to last. Never changes.
+//   - shadow: who shadows whom at present, as runs in the same sense.
+//   - citations: runs of seqs that an event cites. whole 1: all surface events
+//     from first to last; 0: all seqs. level is the bit length of last-first, so
+//     that whoever cites a seq is found by one short range a level.
+//   - checkpoints: sparse places in the source.
+const shardSchema = `
+CREATE TABLE shard (
+	one INTEGER PRIMARY KEY CHECK (one = 1), workspace TEXT NOT NULL, generation INTEGER NOT NULL,
+	documents INTEGER NOT NULL, tokens INTEGER NOT NULL, next INTEGER NOT NULL, purge INTEGER NOT NULL
+);
+CREATE TABLE sessions (
+	num INTEGER PRIMARY KEY, entries INTEGER NOT NULL DEFAULT 0, source TEXT NOT NULL,
+	` + headerSchema + `,
+	p_next INTEGER NOT NULL, p_read INTEGER NOT NULL, p_check INTEGER NOT NULL, ` + stampSchema + `, state BLOB,
+	mapping TEXT NOT NULL, ` + problemSchema + `,
+	events INTEGER NOT NULL, provisional INTEGER NOT NULL, title TEXT, title_fail TEXT NOT NULL,
+	step INTEGER NOT NULL, prompted INTEGER NOT NULL, changed INTEGER NOT NULL
+);
+CREATE TABLE types (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE records (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE texts (first INTEGER PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE orders (doc INTEGER PRIMARY KEY, key INTEGER NOT NULL);
+CREATE TABLE removed (
+	num INTEGER, by INTEGER, n INTEGER, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (num, by, n)
+) WITHOUT ROWID;
+CREATE TABLE shadow (
+	num INTEGER, first INTEGER, last INTEGER NOT NULL, by INTEGER NOT NULL, PRIMARY KEY (num, first)
+) WITHOUT ROWID;
+CREATE TABLE citations (
+	num INTEGER, level INTEGER, first INTEGER, by INTEGER, last INTEGER NOT NULL, whole INTEGER NOT NULL,
+	PRIMARY KEY (num, level, first, by)
+) WITHOUT ROWID;
+CREATE TABLE checkpoints (
+	num INTEGER, seq INTEGER, part INTEGER NOT NULL, place INTEGER NOT NULL, inner INTEGER NOT NULL, PRIMARY KEY (num, seq)
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE f USING fts5(t, content='', contentless_delete=1, detail=full, tokenize='ascii');
+`
+
+// isOurs checks what a database says of itself. It returns whether the schema
+// is older than ours and has to be made anew.
+func (c *conn) isOurs(ctx context.Context) (older bool, err error) {
+	id, err := c.integer(ctx, `PRAGMA application_id`)
+	if err != nil {
+		return false, err
+	}
+	version, err := c.integer(ctx, `PRAGMA user_version`)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case id != application:
+		return false, fault.New(fault.IndexFailed, "the index holds a database of another application")
+	case version > schemaVersion:
+		return false, fault.New(fault.IndexFailed, "the index was made by a newer version (schema %d, this program knows %d)", version, schemaVersion)
+	}
+	return version < schemaVersion, nil
+}
+
+// build makes the tables of a database that has none, in one transaction of the caller.
+func (c *conn) build(ctx context.Context, at place) error {
+	schema := catalogSchema
+	if !at.catalog {
+		schema = shardSchema
+	}
+	// The time keeps generations of a shard that was made anew apart from earlier ones.
+	err := c.execAll(schema + fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d;`, application, schemaVersion))
+	if err == nil && !at.catalog {
+		err = c.exec(ctx, `INSERT INTO shard VALUES (1, ?, ?, 0, 0, 1, 0)`, at.workspace, time.Now().UnixNano())
+	}
+	return err
+}
+
+// rebuild replaces the tables of an older schema. Another process may have done
+// so in the meantime.
+func (c *conn) rebuild(ctx context.Context, at place) error {
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	older, err := c.isOurs(ctx)
+	if err == nil && older {
+		if err = c.dropAll(ctx); err == nil {
+			err = c.build(ctx, at)
+		}
+	}
+	if err != nil {
+		c.rollback()
+		return err
+	}
+	return c.commit(ctx)
+}
+
+func (c *conn) dropAll(ctx context.Context) error {
+	var names []string
+	// Virtual tables first: their shadow tables go with them.
+	err := c.rowsOf(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+		ORDER BY sql NOT LIKE 'CREATE VIRTUAL%'`, func(r row) error {
+		names = append(names, r.text(0))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		if err := c.execAll(`DROP TABLE IF EXISTS ` + quoted); err != nil {
+			return err
+		}
+	}
+	return nil
+}

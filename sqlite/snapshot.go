@@ -1,0 +1,174 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/query"
+)
+
+// snapshot is a read transaction on a connection of its own.
+type snapshot struct {
+	c          *conn
+	generation uint64
+	totals     query.Totals
+	names      map[uint32]string // event types; nil: not read yet
+	block      textBlock         // the texts read last
+}
+
+var _ query.Snapshot = (*snapshot)(nil)
+
+// Snapshot opens a view of a workspace as of its last commit.
+func (x *Index) Snapshot(ctx context.Context, workspace string) (query.Snapshot, error) {
+	c, err := x.acquire(ctx, x.shardOf(workspace), false)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	s := &snapshot{c: c}
+	err = c.exec(ctx, `BEGIN`)
+	if err == nil {
+		// The first read fixes what the transaction sees.
+		err = c.rowsOf(ctx, `SELECT generation, documents, tokens FROM shard`, func(r row) error {
+			s.generation = r.uint64(0)
+			s.totals = query.Totals{Documents: r.int(1), Tokens: r.int(2)}
+			return nil
+		})
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close ends the view. It may be called again.
+func (s *snapshot) Close() error {
+	if s.c == nil {
+		return nil
+	}
+	s.c.rollback()
+	s.c.x.release(s.c)
+	s.c = nil
+	return nil
+}
+
+func (s *snapshot) open() error {
+	if s.c == nil {
+		return fmt.Errorf("%w: the snapshot is closed", fault.IndexFailed)
+	}
+	return nil
+}
+
+func (s *snapshot) Generation() uint64 { return s.generation }
+
+func (s *snapshot) Totals() query.Totals { return s.totals }
+
+// Sessions returns the sessions in ascending Num, from memory while the shard
+// has not changed.
+func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	x := s.c.x
+	x.mu.Lock()
+	kept, ok := x.rows[s.c.path]
+	x.mu.Unlock()
+	if ok && kept.generation == s.generation {
+		return slices.Clone(kept.rows), nil
+	}
+	all, entries, err := s.c.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]query.Row, len(all))
+	for i := range all {
+		st := &all[i]
+		rows[i] = query.Row{
+			Num: st.Num, Header: st.Header, Source: st.Source, Title: st.Title, TitleFail: st.TitleFail, Problem: publicProblem(st.Problem),
+			Events: st.Events, Provisional: st.Provisional, Documents: entries[i], LastStep: st.LastStep, Changed: st.Changed,
+		}
+	}
+	x.mu.Lock()
+	if len(x.rows) >= x.keep {
+		clear(x.rows) // no more than shards are kept open
+	}
+	x.rows[s.c.path] = cached{s.generation, slices.Clone(rows)}
+	x.mu.Unlock()
+	return rows, nil
+}
+
+func (s *snapshot) types(ctx context.Context) (map[uint32]string, error) {
+	if s.names == nil {
+		names, err := s.c.types(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.names = names
+	}
+	return s.names, nil
+}
+
+// Documents returns metadata for ascending ids, each of which must be there.
+func (s *snapshot) Documents(ctx context.Context, ids []query.DocID) ([]query.Document, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	types, err := s.types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]query.Document, 0, len(ids))
+	k := &cursor{c: s.c, block: -1}
+	for _, id := range ids {
+		k.num = id.Session()
+		r, err := k.at(ctx, int64(id-query.NewDocID(k.num, 0)))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r.document(id, types))
+	}
+	return out, nil
+}
+
+// Text returns a document's text, "" if it has none.
+func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
+	if err := s.open(); err != nil {
+		return "", err
+	}
+	var first query.DocID
+	var packed []byte
+	err := s.c.rowsOf(ctx, `SELECT first, CASE WHEN first = ? THEN NULL ELSE data END FROM texts
+		WHERE first BETWEEN ? AND ? ORDER BY first DESC LIMIT 1`, func(r row) error {
+		first = query.DocID(r.int(0))
+		if !r.null(1) {
+			packed = r.blob(1)
+		}
+		return nil
+	}, s.kept(), int64(query.NewDocID(id.Session(), 0)), int64(id))
+	if err != nil || first == 0 {
+		return "", err
+	}
+	if packed != nil {
+		block, err := unpack(s.c.x.dec, first, packed)
+		if err != nil {
+			return "", s.c.fail(ctx, err)
+		}
+		s.block = block
+	}
+	text, err := s.block.text(id)
+	return text, s.c.fail(ctx, err)
+}
+
+// kept is the number of the first document of the block in memory, -1 if there
+// is none.
+func (s *snapshot) kept() int64 {
+	if s.block.raw == nil {
+		return -1
+	}
+	return int64(s.block.first)
+}
+
+// Log opens the view's part of one session.
+func (s *snapshot) Log(num int64) query.Log { return &log{s: s, num: num} }

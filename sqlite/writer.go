@@ -1,0 +1,308 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
+)
+
+// Peek returns the saved state of a shard's sessions, in ascending Num.
+func (x *Index) Peek(ctx context.Context, workspace string) ([]ingest.Stored, error) {
+	c, err := x.acquire(ctx, x.shardOf(workspace), false)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	defer x.release(c)
+	all, _, err := c.stored(ctx)
+	return all, err
+}
+
+// Write runs work in one transaction under the shard's write lock.
+func (x *Index) Write(ctx context.Context, workspace string, work func(ingest.Writer) error) error {
+	c, err := x.begin(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	defer x.release(c)
+	done := false
+	defer func() {
+		if !done {
+			c.rollback() // work failed or panicked
+		}
+	}()
+	before := c.db.TotalChanges()
+	w := &writer{c: c}
+	err = work(w)
+	w.c = nil
+	if err != nil {
+		return err
+	}
+	changed := c.db.TotalChanges() - before
+	if changed > 0 {
+		err = c.exec(ctx, `UPDATE shard SET generation = generation + 1, documents = documents + ?, tokens = tokens + ?,
+			purge = CASE WHEN ? THEN 1 ELSE purge END`, w.documents, w.tokens, w.purge)
+		if err != nil {
+			return err
+		}
+		changed++
+	}
+	done = true
+	if err := c.commit(ctx); err != nil {
+		return err
+	}
+	x.work.transactions.Add(1)
+	x.work.rows.Add(changed)
+	return nil
+}
+
+// begin takes a shard's write lock, making the shard if it is not there.
+func (x *Index) begin(ctx context.Context, workspace string) (*conn, error) {
+	for {
+		c, err := x.acquire(ctx, x.shardOf(workspace), true)
+		if err != nil {
+			return nil, err
+		}
+		err = c.begin(ctx)
+		if err == nil && c.current() {
+			return c, nil
+		}
+		c.rollback()
+		c.broken = c.broken || err == nil // its file was removed meanwhile
+		x.release(c)
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// writer is one transaction. What it adds to the shard's counters is written
+// once, at the end.
+type writer struct {
+	c                 *conn
+	documents, tokens int64
+	purge             bool
+}
+
+var _ ingest.Writer = (*writer)(nil)
+
+// Stored returns the sessions in ascending Num.
+func (w *writer) Stored(ctx context.Context) ([]ingest.Stored, error) {
+	all, _, err := w.c.stored(ctx)
+	return all, err
+}
+
+// Surface returns the current events in order, then the shadowed ones.
+func (w *writer) Surface(ctx context.Context, num int64) ([]session.Node, error) {
+	all, err := w.c.nodes(ctx, num)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]session.Node, 0, len(all))
+	for _, n := range all {
+		if !n.provisional {
+			out = append(out, n.Node)
+		}
+	}
+	return out, nil
+}
+
+// node is a surface event as the shard knows it.
+type node struct {
+	session.Node
+	provisional bool
+}
+
+// nodes returns every surface event of a session: current ones in order, then
+// shadowed ones by seq.
+func (c *conn) nodes(ctx context.Context, num int64) ([]node, error) {
+	k, err := c.cursor(ctx, num)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.orders(ctx, num)
+	if err != nil {
+		return nil, err
+	}
+	shadows, err := c.shadows(ctx, num)
+	if err != nil {
+		return nil, err
+	}
+	types, err := c.types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var current, shadowed []node
+	err = k.surface(ctx, 0, 1, func(n int64, r record) bool {
+		key, ok := keys[query.NewDocID(num, n)]
+		if !ok {
+			key = defaultOrder(r.seq)
+		}
+		one := node{session.Node{Seq: r.seq, Type: types[r.kind], Sameness: r.sameness, Order: key, By: shadower(shadows, r.seq)}, r.is(flagProvisional)}
+		if one.By < 0 {
+			current = append(current, one)
+		} else {
+			shadowed = append(shadowed, one)
+		}
+		return true
+	})
+	slices.SortStableFunc(current, func(a, b node) int {
+		switch {
+		case a.Order < b.Order:
+			return -1
+		case a.Order > b.Order:
+			return 1
+		}
+		return 0
+	})
+	return append(current, shadowed...), err
+}
+
+// Put saves a session's state.
+func (w *writer) Put(ctx context.Context, s *ingest.Stored) error {
+	args := bindStored(s)
+	if s.Num == 0 {
+		num, err := w.c.integer(ctx, `SELECT next FROM shard`)
+		if err == nil {
+			err = w.c.exec(ctx, `UPDATE shard SET next = next + 1`)
+		}
+		if err == nil {
+			err = w.c.exec(ctx, `INSERT INTO sessions (`+storedColumns+`) VALUES (?, ?, `+marks(len(args))+`)`, append([]any{num, 0}, args...)...)
+		}
+		if err == nil {
+			s.Num = num
+		}
+		return err
+	}
+	err := w.c.exec(ctx, `UPDATE sessions SET (`+putColumns+`) = (`+marks(len(args))+`) WHERE num = ?`, append(args, s.Num)...)
+	if err == nil && w.c.db.Changes() == 0 {
+		err = unknownSession(s.Num)
+	}
+	return err
+}
+
+func marks(n int) string {
+	list := make([]byte, 0, 3*n)
+	for i := range n {
+		if i > 0 {
+			list = append(list, ", "...)
+		}
+		list = append(list, '?')
+	}
+	return string(list)
+}
+
+func unknownSession(num int64) error {
+	return fmt.Errorf("%w: the shard has no session %d", fault.IndexFailed, num)
+}
+
+// Clear removes what a session's events brought.
+func (w *writer) Clear(ctx context.Context, num int64) error {
+	k, err := w.session(ctx, num)
+	if err != nil {
+		return err
+	}
+	return w.clear(ctx, k)
+}
+
+// Delete removes a session. Purge takes what is left of it off the disk.
+func (w *writer) Delete(ctx context.Context, num int64) error {
+	k, err := w.session(ctx, num)
+	if err != nil {
+		return err
+	}
+	if err := w.clear(ctx, k); err != nil {
+		return err
+	}
+	w.purge = true // its title and header, even if it had no document
+	return w.c.exec(ctx, `DELETE FROM sessions WHERE num = ?`, num)
+}
+
+// session returns the cursor of a session that must be there.
+func (w *writer) session(ctx context.Context, num int64) (*cursor, error) {
+	if w.c == nil {
+		return nil, fmt.Errorf("%w: the transaction is over", fault.IndexFailed)
+	}
+	k := &cursor{c: w.c, num: num, block: -1, entries: -1}
+	err := w.c.rowsOf(ctx, `SELECT entries FROM sessions WHERE num = ?`, func(r row) error {
+		k.entries = r.int(0)
+		return nil
+	}, num)
+	if err == nil && k.entries < 0 {
+		err = unknownSession(num)
+	}
+	return k, err
+}
+
+func (w *writer) clear(ctx context.Context, k *cursor) error {
+	if err := w.cutDocuments(ctx, k, 0); err != nil {
+		return err
+	}
+	for _, table := range []string{"removed", "shadow", "citations", "checkpoints"} {
+		if err := w.c.exec(ctx, `DELETE FROM `+table+` WHERE num = ?`, k.num); err != nil {
+			return err
+		}
+	}
+	if k.entries > 0 {
+		w.purge = true
+	}
+	return nil
+}
+
+// cutDocuments removes the documents with a number of at least n.
+func (w *writer) cutDocuments(ctx context.Context, k *cursor, n int64) error {
+	for i := n; i < k.entries; i++ {
+		r, err := k.at(ctx, i)
+		if err != nil {
+			return err
+		}
+		if r.tokens > 0 {
+			w.documents--
+			w.tokens -= int64(r.tokens)
+		}
+	}
+	from, to := query.NewDocID(k.num, n), query.SpanOf(k.num).To
+	if err := w.cutRecords(ctx, from); err != nil {
+		return err
+	}
+	if err := w.cutTexts(ctx, from); err != nil {
+		return err
+	}
+	return errors.Join(
+		w.c.exec(ctx, `DELETE FROM records WHERE block BETWEEN ? AND ?`, blockOf(from+blockDocs-1), blockOf(to)),
+		w.c.exec(ctx, `DELETE FROM f WHERE rowid BETWEEN ? AND ?`, int64(from), int64(to)),
+		w.c.exec(ctx, `DELETE FROM orders WHERE doc BETWEEN ? AND ?`, int64(from), int64(to)),
+		w.c.exec(ctx, `UPDATE sessions SET entries = ? WHERE num = ?`, n, k.num),
+	)
+}
+
+// cutRecords shortens the block that a cut goes through.
+func (w *writer) cutRecords(ctx context.Context, from query.DocID) error {
+	if slotOf(from) == 0 {
+		return nil
+	}
+	return w.c.exec(ctx, `UPDATE records SET data = substr(data, 1, ?) WHERE block = ?`, slotOf(from)*recordSize, blockOf(from))
+}
+
+// cutTexts removes the texts from a document on, rewriting the block that the
+// cut goes through.
+func (w *writer) cutTexts(ctx context.Context, from query.DocID) error {
+	block, err := w.lastBlock(ctx, query.NewDocID(from.Session(), 0), from-1)
+	if err != nil {
+		return err
+	}
+	if block != nil {
+		if err := block.cut(from); err != nil {
+			return w.c.fail(ctx, err)
+		}
+		if err := w.putBlock(ctx, block); err != nil {
+			return err
+		}
+	}
+	return w.c.exec(ctx, `DELETE FROM texts WHERE first BETWEEN ? AND ?`, int64(from), int64(query.SpanOf(from.Session()).To))
+}
