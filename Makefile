@@ -17,7 +17,7 @@ vet:
 	go vet ./...
 
 format:
-	@out="$$(gofmt -l $$(go list -f '{{.Dir}}' ./...))"; test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
+	@out="$$(gofmt -l .)"; test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
 
 lint: $(STATICCHECK)
 	$(STATICCHECK) ./...

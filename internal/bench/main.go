@@ -29,6 +29,7 @@ func main() {
 	var job Job
 	sizes := flag.String("events", "1000,100000", "sizes of the corpora, in events")
 	rounds := flag.Int("rounds", 3, "rounds; medians are printed")
+	encodings := flag.String("encodings", "raw,zstd", "how the logs are stored")
 	dir := flag.String("dir", "", "folder for corpora and indexes; default: a temporary one, removed at the end")
 	flag.StringVar(&job.Phase, "phase", "", "used by the command itself, in the processes that it measures")
 	flag.IntVar(&job.Times, "times", 0, "used by the command itself")
@@ -39,7 +40,7 @@ func main() {
 	if job.Phase != "" {
 		err = work(context.Background(), job)
 	} else {
-		err = bench(*sizes, *rounds, *dir)
+		err = bench(*sizes, *encodings, *rounds, *dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -68,7 +69,7 @@ const (
 // appendText is the phrase that the i-th append holds and nothing else does.
 func appendText(i int) string { return fmt.Sprintf("grackle%dvane heliotrope question", i) }
 
-func bench(sizes string, rounds int, dir string) error {
+func bench(sizes, encodings string, rounds int, dir string) error {
 	if dir == "" {
 		temp, err := os.MkdirTemp("", "yore-bench-")
 		if err != nil {
@@ -78,7 +79,7 @@ func bench(sizes string, rounds int, dir string) error {
 		dir = temp
 	}
 	fmt.Println(machine(time.Now()))
-	for _, encoding := range []corpus.Encoding{corpus.Raw, corpus.Zstd} {
+	for _, encoding := range strings.Split(encodings, ",") {
 		var columns []column
 		for _, text := range strings.Split(sizes, ",") {
 			events, err := strconv.Atoi(strings.TrimSpace(text))
@@ -86,7 +87,7 @@ func bench(sizes string, rounds int, dir string) error {
 				return fmt.Errorf("-events: %q is no size", text)
 			}
 			at := filepath.Join(dir, fmt.Sprintf("%s-%d", encoding, events))
-			site, err := prepare(at, events, encoding, rounds*(growths+2))
+			site, err := prepare(at, events, corpus.Encoding(encoding), rounds*(growths+2))
 			if err != nil {
 				return err
 			}
