@@ -1,0 +1,237 @@
+package yore
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
+	"github.com/yorehq/yore/sqlite"
+)
+
+// Health is what is known of the logs and of the index, for the person whose
+// history it is. It names files and holds no session text.
+type Health struct {
+	Roots    []RootHealth
+	Problems []Problem // by path
+	Index    sqlite.Health
+	IndexErr error // why the index cannot be used; nothing else is known then
+	Deep     bool  // every log was read and every page of the index
+}
+
+// RootHealth counts the sessions below one root.
+type RootHealth struct {
+	Agent   session.Agent
+	Path    string
+	Present bool // the folder is there
+	Files   int  // files that are, or may become, a session's
+	Sound   int  // sessions whose logs were read to their end without a fault
+	Unread  int  // sessions whose logs have not been read yet
+}
+
+// ProblemKind says what is the matter with a file.
+type ProblemKind string
+
+// The kinds of problem. The last two are remarks: nothing is lost by them.
+const (
+	Unreadable ProblemKind = "unreadable" // the log cannot be read, or breaks the rules of its format
+	Conflict   ProblemKind = "conflict"   // several logs give one session different headers: it stays out of results
+	Duplicate  ProblemKind = "duplicate"  // another copy of the same session is used in its stead
+	Pending    ProblemKind = "pending"    // its header is not complete yet
+)
+
+// Problem is one file that is not, or not wholly, part of the corpus.
+type Problem struct {
+	Kind      ProblemKind
+	Agent     session.Agent
+	ID        session.ID // "": not known
+	Workspace string
+	Code      fault.Code // "": a remark
+	Path      string
+	Line      int64 // 0: unknown
+	Offset    int64 // bytes; 0: unknown, or the beginning
+	Reason    string
+}
+
+// Remark reports whether the problem takes nothing away.
+func (p Problem) Remark() bool { return p.Kind == Duplicate || p.Kind == Pending }
+
+// Sound reports whether nothing that was looked at is wrong.
+func (h Health) Sound() bool {
+	return h.IndexErr == nil && len(h.Index.Damaged) == 0 &&
+		!slices.ContainsFunc(h.Problems, func(p Problem) bool { return !p.Remark() }) &&
+		!slices.ContainsFunc(h.Index.Shards, func(s sqlite.ShardHealth) bool { return s.Problem != "" })
+}
+
+// Health looks for new files, then reports what the catalog and the index know
+// of every log. With deep it first reads every log that changed since it was
+// last read, and checks every page of the index. progress may be nil.
+func (h *History) Health(ctx context.Context, deep bool, progress func(done, total int)) (Health, error) {
+	out := Health{Deep: deep, IndexErr: h.err}
+	for _, r := range h.roots {
+		info, err := os.Stat(r.Path)
+		out.Roots = append(out.Roots, RootHealth{Agent: r.Reader.Agent(), Path: r.Path, Present: err == nil && info.IsDir()})
+	}
+	if h.err != nil {
+		return out, nil
+	}
+	if _, err := h.ingest.Refresh(ctx, session.Scope{All: deep}, progress); err != nil {
+		return out, err
+	}
+	files, err := h.index.Files(ctx, ingest.FileLookup{})
+	if err != nil {
+		return out, err
+	}
+	files = h.owned(files)
+	stored, err := h.stored(ctx, files)
+	if err != nil {
+		return out, err
+	}
+	out.count(files, stored)
+	out.Problems = problems(files, stored)
+	out.Index, err = h.index.Check(ctx, deep)
+	return out, err
+}
+
+// owned keeps the files below the roots of this history: an index is shared,
+// and of other roots nothing is known here.
+func (h *History) owned(files []ingest.FileRow) []ingest.FileRow {
+	return slices.DeleteFunc(slices.Clone(files), func(f ingest.FileRow) bool {
+		return !slices.ContainsFunc(h.roots, func(r ingest.Root) bool { return r.Path == f.Root && r.Reader.Agent() == f.Agent })
+	})
+}
+
+// stored returns what the shards remember, by source.
+func (h *History) stored(ctx context.Context, files []ingest.FileRow) (map[string]ingest.Stored, error) {
+	all := map[string]ingest.Stored{}
+	asked := map[string]bool{}
+	for _, f := range files {
+		if f.Pending || f.Header.ID == "" || asked[f.Header.Cwd] {
+			continue
+		}
+		asked[f.Header.Cwd] = true
+		rows, err := h.index.Peek(ctx, f.Header.Cwd)
+		if err != nil {
+			if fault.IsContext(err) {
+				return nil, err
+			}
+			continue // Check says what is wrong with the shard
+		}
+		for _, s := range rows {
+			all[s.Source] = s
+		}
+	}
+	return all, nil
+}
+
+// place is one session of one workspace, which several files may give.
+type place struct {
+	key       session.Key
+	workspace string
+}
+
+func groups(files []ingest.FileRow) map[place][]ingest.FileRow {
+	all := map[place][]ingest.FileRow{}
+	for _, f := range files {
+		if !f.Pending && f.Problem == nil {
+			at := place{f.Header.Key(), f.Header.Cwd}
+			all[at] = append(all[at], f)
+		}
+	}
+	return all
+}
+
+// contradictory reports whether the copies of one session differ in their headers.
+func contradictory(copies []ingest.FileRow) bool {
+	return slices.ContainsFunc(copies, func(f ingest.FileRow) bool { return f.Header != copies[0].Header })
+}
+
+// used returns the copy that the index holds, -1 if it holds none yet.
+func used(copies []ingest.FileRow, stored map[string]ingest.Stored) int {
+	return slices.IndexFunc(copies, func(f ingest.FileRow) bool { _, ok := stored[f.Path]; return ok })
+}
+
+// count adds up the sessions of each root.
+func (h *Health) count(files []ingest.FileRow, stored map[string]ingest.Stored) {
+	root := func(f ingest.FileRow) *RootHealth {
+		return &h.Roots[slices.IndexFunc(h.Roots, func(r RootHealth) bool { return r.Path == f.Root && r.Agent == f.Agent })]
+	}
+	for _, f := range files {
+		root(f).Files++
+	}
+	for _, copies := range groups(files) {
+		if contradictory(copies) {
+			continue
+		}
+		switch i := used(copies, stored); {
+		case i < 0:
+			root(copies[0]).Unread++
+		case stored[copies[i].Path].Problem == nil:
+			root(copies[i]).Sound++
+		}
+	}
+}
+
+// problems names what is the matter with each file, by path.
+func problems(files []ingest.FileRow, stored map[string]ingest.Stored) []Problem {
+	copiesOf := groups(files)
+	var out []Problem
+	for _, f := range files {
+		p := Problem{Agent: f.Agent, ID: f.Header.ID, Workspace: f.Header.Cwd, Path: f.Path}
+		switch {
+		case f.Pending:
+			p.Kind, p.Reason = Pending, "the header is not complete yet"
+		case f.Problem != nil:
+			p.take(f.Problem)
+		default:
+			copies := copiesOf[place{f.Header.Key(), f.Header.Cwd}]
+			i := used(copies, stored)
+			switch {
+			case contradictory(copies):
+				p.Kind, p.Code, p.Reason = Conflict, fault.ToolFailed, "other files give this session another header"
+			case i >= 0 && copies[i].Path != f.Path:
+				p.Kind, p.Reason = Duplicate, "another copy of this session is used"
+			case i >= 0 && stored[f.Path].Problem != nil:
+				p.take(stored[f.Path].Problem)
+			}
+		}
+		if p.Kind != "" {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+func (p *Problem) take(from *reader.Problem) {
+	p.Kind, p.Code, p.Line, p.Offset, p.Reason = Unreadable, from.Code, from.Line, from.Offset, from.Reason
+	if from.Path != "" {
+		p.Path = from.Path
+	}
+}
+
+// Logs returns the sources of a workspace, for what looks into logs itself.
+// New files are looked for first.
+func (h *History) Logs(ctx context.Context, workspace string) ([]reader.Source, error) {
+	if h.err != nil {
+		return nil, h.err
+	}
+	if _, err := h.ingest.Refresh(ctx, session.Scope{}, nil); err != nil {
+		return nil, err
+	}
+	files, err := h.index.Files(ctx, ingest.FileLookup{Workspace: &workspace})
+	if err != nil {
+		return nil, err
+	}
+	var all []reader.Source
+	for _, f := range h.owned(files) {
+		if !f.Pending && f.Problem == nil {
+			all = append(all, reader.Source{Agent: f.Agent, Root: f.Root, Path: f.Path, Header: f.Header})
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yorehq/yore"
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/render"
+	"github.com/yorehq/yore/sqlite"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	var deep, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is wrong with logs or index, and where",
+		Long: `Doctor looks at every known place of every agent and names each file that cannot
+be read, with the line, the byte and the reason; sessions that contradict each
+other; second copies; and the health of the index. It changes no log and shows
+no text of any session.
+
+Without --deep it reports what is known: it looks for new files and reads their
+headers, but no log. With --deep it reads every log that has changed, and checks
+every page of the index. Its last line says what was checked.
+
+The exit code is 3 when something is wrong.`,
+		Example: `  yore doctor
+  yore doctor --deep
+  yore doctor --json | jq '.problems[].path'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			h, closing, err := a.history(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer closing(&err)
+			progress, cleared := a.bar()
+			health, err := h.Health(cmd.Context(), deep, progress)
+			cleared()
+			if err != nil {
+				return err
+			}
+			a.partial = !health.Sound()
+			if asJSON {
+				return a.emitLine(healthJSON(health))
+			}
+			return a.emitPainted(healthText(health))
+		},
+	}
+	cmd.Flags().BoolVar(&deep, "deep", false, "read every log that has changed, and every page of the index")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func healthText(h yore.Health) string {
+	var b strings.Builder
+	b.WriteString("roots:\n")
+	if len(h.Roots) == 0 {
+		b.WriteString("  none is known: --root AGENT=DIR names one\n")
+	}
+	for _, r := range h.Roots {
+		fmt.Fprintf(&b, "  %s %s: %s\n", render.Name(string(r.Agent)), render.Line(r.Path, 0), rootText(h, r))
+	}
+	section := func(title string, remarks bool) {
+		first := true
+		for _, p := range h.Problems {
+			if p.Remark() != remarks {
+				continue
+			}
+			if first {
+				b.WriteString(title + ":\n")
+				first = false
+			}
+			b.WriteString(problemText(p))
+		}
+	}
+	section("problems", false)
+	section("remarks", true)
+	indexText(&b, h)
+	b.WriteString(verdictText(h))
+	return b.String()
+}
+
+func rootText(h yore.Health, r yore.RootHealth) string {
+	switch {
+	case !r.Present:
+		return "not there"
+	case h.IndexErr != nil:
+		return "there; nothing more is known without an index"
+	}
+	text := fmt.Sprintf("%d files, %d sessions read to their end", r.Files, r.Sound)
+	if r.Unread > 0 {
+		text += fmt.Sprintf(", %d not read yet", r.Unread)
+	}
+	return text
+}
+
+func problemText(p yore.Problem) string {
+	at := render.Line(p.Path, 0)
+	if p.Line > 0 {
+		at += fmt.Sprintf(", line %d", p.Line)
+	}
+	if p.Offset > 0 {
+		at += fmt.Sprintf(", byte %d", p.Offset)
+	}
+	who := render.Name(string(p.Agent))
+	if p.ID != "" {
+		who += " session " + render.Name(string(p.ID))
+	}
+	reason := render.Line(p.Reason, 0)
+	if p.Code != "" {
+		reason = string(p.Code) + ": " + reason
+	}
+	return fmt.Sprintf("  %s: %s\n    %s\n    %s\n", p.Kind, who, at, reason)
+}
+
+func indexText(b *strings.Builder, h yore.Health) {
+	b.WriteString("index:\n")
+	if h.IndexErr != nil {
+		fmt.Fprintf(b, "  cannot be used: %s\n", render.Line(h.IndexErr.Error(), 0))
+		return
+	}
+	fmt.Fprintf(b, "  %s: %d bytes, schema %d, %d files known, %d workspaces\n",
+		render.Line(h.Index.Path, 0), h.Index.Size, h.Index.Schema, h.Index.Sources, len(h.Index.Shards))
+	for _, s := range h.Index.Shards {
+		if s.Problem != "" {
+			fmt.Fprintf(b, "  damaged: %s\n    %s\n", render.Line(s.Path, 0), render.Line(s.Problem, 0))
+		}
+	}
+	for _, d := range h.Index.Damaged {
+		fmt.Fprintf(b, "  set aside as damaged, may be deleted: %s\n", render.Line(d, 0))
+	}
+}
+
+func verdictText(h yore.Health) string {
+	unread := 0
+	for _, r := range h.Roots {
+		unread += r.Unread
+	}
+	var checked string
+	switch {
+	case h.IndexErr != nil:
+		checked = "Checked: that the roots are there, and the index; no log was looked at."
+	case h.Deep:
+		checked = "Checked: every log to its end, and every page of the index."
+	case unread > 0:
+		checked = fmt.Sprintf("Checked: the header of every log, and what the index says of those it has read; %d logs were never read (--deep reads them).", unread)
+	default:
+		checked = "Checked: the header of every log, and what the index says of each; what was added since it was read was not (--deep reads it)."
+	}
+	if h.Sound() {
+		return "No problem was found.\n" + checked + "\n"
+	}
+	return checked + "\n"
+}
+
+// healthJSON is the report as one object. It holds paths, ids, codes and
+// reasons, and no text of any session:
+//
+//	{"sound":bool,"deep":bool,
+//	 "roots":[{"agent","path","present":bool,"files","sessions_read","sessions_unread"},…],
+//	 "problems":[{"kind","agent","session"?,"workspace"?,"code"?,"path","line"?,"offset"?,"reason"},…],
+//	 "index":{"path","bytes","schema","files","damaged":[…],"error"?,
+//	   "shards":[{"workspace","path","bytes","sessions","documents","purge_due":bool,"problem"?},…]}}
+func healthJSON(h yore.Health) []byte {
+	type root struct {
+		Agent   string `json:"agent"`
+		Path    string `json:"path"`
+		Present bool   `json:"present"`
+		Files   int    `json:"files"`
+		Read    int    `json:"sessions_read"`
+		Unread  int    `json:"sessions_unread"`
+	}
+	type problem struct {
+		Kind      yore.ProblemKind `json:"kind"`
+		Agent     string           `json:"agent"`
+		Session   string           `json:"session,omitempty"`
+		Workspace string           `json:"workspace,omitempty"`
+		Code      fault.Code       `json:"code,omitempty"`
+		Path      string           `json:"path"`
+		Line      int64            `json:"line,omitempty"`
+		Offset    int64            `json:"offset,omitempty"`
+		Reason    string           `json:"reason"`
+	}
+	out := struct {
+		Sound    bool      `json:"sound"`
+		Deep     bool      `json:"deep"`
+		Roots    []root    `json:"roots"`
+		Problems []problem `json:"problems"`
+		Index    indexJSON `json:"index"`
+	}{h.Sound(), h.Deep, []root{}, []problem{}, indexOf(h)}
+	for _, r := range h.Roots {
+		out.Roots = append(out.Roots, root{string(r.Agent), r.Path, r.Present, r.Files, r.Sound, r.Unread})
+	}
+	for _, p := range h.Problems {
+		out.Problems = append(out.Problems, problem{p.Kind, string(p.Agent), string(p.ID), p.Workspace, p.Code, p.Path, p.Line, p.Offset, p.Reason})
+	}
+	line, _ := json.Marshal(out) // strings, numbers and booleans only
+	return line
+}
+
+type indexJSON struct {
+	Path    string      `json:"path"`
+	Bytes   int64       `json:"bytes"`
+	Schema  int         `json:"schema"`
+	Files   int64       `json:"files"`
+	Damaged []string    `json:"damaged"`
+	Error   string      `json:"error,omitempty"`
+	Shards  []shardJSON `json:"shards"`
+}
+
+type shardJSON struct {
+	Workspace string `json:"workspace"`
+	Path      string `json:"path"`
+	Bytes     int64  `json:"bytes"`
+	Sessions  int64  `json:"sessions"`
+	Documents int64  `json:"documents"`
+	PurgeDue  bool   `json:"purge_due"`
+	Problem   string `json:"problem,omitempty"`
+}
+
+func indexOf(h yore.Health) indexJSON {
+	x := indexJSON{h.Index.Path, h.Index.Size, h.Index.Schema, h.Index.Sources, append([]string{}, h.Index.Damaged...), "", []shardJSON{}}
+	if h.IndexErr != nil {
+		x.Error = h.IndexErr.Error()
+	}
+	for _, s := range h.Index.Shards {
+		x.Shards = append(x.Shards, shardOf(s))
+	}
+	return x
+}
+
+func shardOf(s sqlite.ShardHealth) shardJSON {
+	return shardJSON{s.Workspace, s.Path, s.Size, s.Sessions, s.Documents, s.PurgeDue, s.Problem}
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yorehq/yore/internal/render"
+	"github.com/yorehq/yore/session"
+)
+
+func (a *app) indexCommand() *cobra.Command {
+	var (
+		s      scope
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "index",
+		Short: "Bring the index of a workspace up to date",
+		Long: `Index reads what is new in the logs of a workspace. Searches do so by themselves;
+the first one of a large workspace is quicker after it. Interrupting it loses at
+most the last moments of its work.`,
+		Example: `  yore index
+  yore index --all`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			c, closing, err := a.open(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
+			defer closing(&err)
+			progress, cleared := a.bar()
+			coverage, err := c.Refresh(cmd.Context(), c.scope, progress)
+			cleared()
+			if err != nil {
+				return err
+			}
+			a.covered(coverage)
+			if asJSON {
+				return a.emitLine(render.CoverageJSON(coverage, false))
+			}
+			return a.emit(indexed(coverage))
+		},
+	}
+	s.flags(cmd)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func indexed(c session.Coverage) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "sessions    %d\n", c.Sessions)
+	fmt.Fprintf(&b, "up to date  %d\n", max(0, c.Sessions-c.Behind-c.Unreadable))
+	if c.Behind > 0 {
+		fmt.Fprintf(&b, "behind      %d\n", c.Behind)
+	}
+	if c.Unreadable > 0 {
+		fmt.Fprintf(&b, "unreadable  %d  (`yore doctor` says why)\n", c.Unreadable)
+	}
+	if c.Stale {
+		b.WriteString("Another process is indexing at this moment: call again to wait for it.\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yorehq/yore"
+	"github.com/yorehq/yore/authz"
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/identity"
+	"github.com/yorehq/yore/internal/mcpserver"
+	"github.com/yorehq/yore/internal/spill"
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
+	"github.com/yorehq/yore/toolset"
+)
+
+func (a *app) mcpCommand() *cobra.Command {
+	var workspace string
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the five tools to an agent over MCP, on standard input and output",
+		Long: `Mcp speaks the Model Context Protocol on standard input and output, for an agent
+that starts it as a server. The agent gets five read-only tools over the sessions
+of one workspace: the directory the server was started in, or --workspace.
+
+Which session is calling is found out where the agent tells; it can narrow what
+is seen and never widen it. Logs go to standard error.
+
+A result that is longer than the agent takes is saved whole to a private file,
+and the agent gets its beginning and end and where the file is.
+--max-inline-bytes 0 turns that off.`,
+		Example: `  claude mcp add yore -- yore mcp
+  codex mcp add yore -- yore mcp
+  yore mcp --workspace /srv/code/alpha --search-mode first-search`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), workspace) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&workspace, "workspace", "w", "", "the workspace, a directory (default: the one the server was started in)")
+	f.String("search-mode", "", "when indexing begins: startup, first-search, or never, without search (default startup)")
+	f.String("max-inline-bytes", "", "the longest result given inline, in bytes; 0: any (default: by the agent)")
+	rankFlags(cmd)
+	return cmd
+}
+
+func (a *app) mcp(ctx context.Context, workspace string) (err error) {
+	finder := &sessions{}
+	logs := identity.NewLogs(finder.logs, yore.Readers()...)
+	resolver, err := identity.New(identity.Options{Workspace: workspace, Getenv: a.getenv, Finder: finder, Calls: logs, Logger: a.logger})
+	if err != nil {
+		return err
+	}
+	// What can be known before the first call. In doubt nothing is indexed yet.
+	expected, expectErr := resolver.Caller(ctx, identity.Call{})
+	h, closing, err := a.history(ctx, func(o *yore.Options) {
+		o.Search = a.settings.searchMode
+		if expectErr == nil {
+			o.Workspaces = []string{expected.Workspace}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer closing(&err)
+	finder.history = h
+	tools := &tidied{Set: h.Tools(), tidy: func() {
+		if err := h.Tidy(ctx); err != nil && !fault.IsContext(err) {
+			a.logger.Warn("remains of deleted sessions are still in the index", "error", err)
+		}
+	}}
+	defer tools.wait()
+	err = mcpserver.Serve(ctx, mcpserver.Options{
+		Tools: tools, Callers: resolver, Version: version(), MaxInlineBytes: a.settings.inlineBytes,
+		Spill: spill.Policy{Dir: a.settings.spill}, Logger: a.logger,
+	}, a.in, a.raw)
+	return err
+}
+
+// tidied is the tool set, which cleans up behind an answer: one cleaning at a
+// time, while the answer is on its way.
+type tidied struct {
+	*toolset.Set
+	tidy func()
+
+	mu      sync.Mutex
+	busy    bool
+	working sync.WaitGroup
+}
+
+// Call implements mcpserver.Tools.
+func (t *tidied) Call(ctx context.Context, call toolset.Call) toolset.Outcome {
+	out := t.Set.Call(ctx, call)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.busy {
+		t.busy = true
+		t.working.Go(func() {
+			t.tidy()
+			t.mu.Lock()
+			t.busy = false
+			t.mu.Unlock()
+		})
+	}
+	return out
+}
+
+func (t *tidied) wait() { t.working.Wait() }
+
+// sessions answers identity's questions out of a history.
+type sessions struct{ history *yore.History }
+
+// lookup is how long a question about who is calling may take.
+const lookup = 2 * time.Second
+
+// HasSession implements identity.Finder.
+func (s *sessions) HasSession(ctx context.Context, workspace string, key session.Key) (bool, error) {
+	if s.history == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookup)
+	defer cancel()
+	view, err := s.history.View(ctx, authz.Caller{Workspace: workspace})
+	if err != nil {
+		return false, err
+	}
+	id := key.String()
+	g, err := view.Target(ctx, &id)
+	if errors.Is(err, fault.Unauthorized) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return g.Header().Key() == key && g.Header().Cwd == workspace, nil
+}
+
+// logs lists the sources of a workspace.
+func (s *sessions) logs(ctx context.Context, workspace string) ([]reader.Source, error) {
+	if s.history == nil {
+		return nil, nil
+	}
+	return s.history.Logs(ctx, workspace)
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yorehq/yore"
+	"github.com/yorehq/yore/authz"
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/render"
+	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
+)
+
+// scope is which workspaces a command looks at.
+type scope struct {
+	dir string
+	all bool
+}
+
+func (s *scope) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.dir, "workspace", "w", "", "the workspace, a directory (default: the one you are in)")
+	cmd.Flags().BoolVarP(&s.all, "all", "a", false, "every workspace")
+	cmd.MarkFlagsMutuallyExclusive("workspace", "all")
+}
+
+// workspace returns the absolute directory that the scope names.
+func (s *scope) workspace() (string, error) {
+	if filepath.IsAbs(s.dir) {
+		return filepath.Clean(s.dir), nil
+	}
+	// Not os.Getwd, which believes $PWD: agents write the system's own spelling
+	// into their logs, and workspaces are compared as exact strings.
+	dir, err := syscall.Getwd()
+	if err != nil {
+		return "", fault.New(fault.InvalidConfig, "the working directory is not known: give --workspace DIR or --all")
+	}
+	return filepath.Join(dir, s.dir), nil
+}
+
+// corpus is an open history as one command sees it.
+type corpus struct {
+	*yore.History
+	view  *authz.View
+	scope session.Scope
+}
+
+// open opens the history and the view that a scope gives of it. The caller
+// closes the history by closing, which adds its own failure to err.
+func (a *app) open(ctx context.Context, s scope, change ...func(*yore.Options)) (c *corpus, closing func(*error), err error) {
+	h, closing, err := a.history(ctx, change...)
+	if err != nil {
+		return nil, nil, err
+	}
+	c = &corpus{History: h}
+	if s.all {
+		c.scope.All = true
+		c.view, err = h.OwnerView()
+	} else {
+		var dir string
+		if dir, err = s.workspace(); err == nil {
+			c.scope.Workspaces = []string{dir}
+			c.view, err = h.View(ctx, authz.Caller{Workspace: dir})
+		}
+	}
+	if err != nil {
+		closing(&err)
+		return nil, nil, err
+	}
+	return c, closing, nil
+}
+
+// history opens the history that is configured.
+func (a *app) history(ctx context.Context, change ...func(*yore.Options)) (*yore.History, func(*error), error) {
+	o := yore.Options{
+		Sources: a.settings.sources, IndexDir: a.settings.index, Match: a.settings.match, Order: a.settings.order,
+		Inherited: a.settings.inherited, SnippetPoints: a.settings.snippet, Logger: a.logger,
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	scratch := ""
+	if o.IndexDir == "" {
+		if _, err := yore.DefaultIndexDir(); err != nil {
+			// Without a home folder there is no cache folder: a private one for this run.
+			if scratch, err = os.MkdirTemp("", "yore-index-"); err != nil {
+				return nil, nil, err
+			}
+			o.IndexDir = scratch
+			a.logger.Warn("there is no folder for caches; a private index is made for this run only", "remedy", "--index DIR or YORE_INDEX")
+		}
+	}
+	h, err := yore.Open(ctx, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, remove(scratch))
+	}
+	return h, func(err *error) {
+		if closed := errors.Join(h.Close(), remove(scratch)); *err == nil {
+			*err = closed
+		}
+	}, nil
+}
+
+func remove(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}
+
+// target finds the session that a text names: its exact id, else the beginning
+// of exactly one visible id.
+func (c *corpus) target(ctx context.Context, text string) (*authz.Grant, error) {
+	g, err := c.view.Target(ctx, &text)
+	if err == nil || !errors.Is(err, fault.Unauthorized) {
+		return g, err
+	}
+	infos, err := c.visible(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := slices.DeleteFunc(infos, func(i query.Info) bool {
+		return !strings.HasPrefix(string(i.Header.ID), text) && !strings.HasPrefix(i.Header.Key().String(), text)
+	})
+	switch len(found) {
+	case 0:
+		return nil, c.unknown(text)
+	case 1:
+		id := found[0].Header.Key().String()
+		return c.view.Target(ctx, &id)
+	}
+	return nil, candidates(text, found)
+}
+
+func (c *corpus) unknown(text string) error {
+	where := "in any workspace"
+	if !c.scope.All {
+		where = "in " + render.Name(c.scope.Workspaces[0])
+	}
+	return fault.New(fault.Unauthorized, "no session %s %s", render.Name(text), where)
+}
+
+// maxCandidates is how many ids a message names.
+const maxCandidates = 8
+
+func candidates(text string, found []query.Info) error {
+	var names []string
+	for _, i := range found[:min(len(found), maxCandidates)] {
+		names = append(names, render.Name(string(i.Header.ID)))
+	}
+	if more := len(found) - maxCandidates; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return fault.New(fault.InvalidFilter, "%d sessions begin with %s: %s", len(found), render.Name(text), strings.Join(names, ", "))
+}
+
+// visible lists every session of the scope.
+func (c *corpus) visible(ctx context.Context) ([]query.Info, error) {
+	var all []query.Info
+	for cursor := ""; ; {
+		list, err := c.view.List(ctx, query.SessionFilter{Scope: c.scope}, query.MaxLimit, cursor)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list.Sessions...)
+		if cursor = list.Next; cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+// keys resolves the ids of a filter to keys.
+func (c *corpus) keys(ctx context.Context, ids []string) ([]session.Key, error) {
+	var keys []session.Key
+	for _, id := range ids {
+		g, err := c.target(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, g.Header().Key())
+	}
+	return keys, nil
+}
+
+// covered remembers what an answer may have missed.
+func (a *app) covered(c session.Coverage) {
+	a.partial = a.partial || c.Behind > 0 || c.Unreadable > 0 || c.Stale
+}
