@@ -1,0 +1,49 @@
+package document
+
+import (
+	"testing"
+
+	"github.com/yorehq/yore/session"
+)
+
+func TestFootprint(t *testing.T) {
+	for _, c := range []struct {
+		name, args string
+		want       bool
+	}{
+		{"session_search", `{"query":"x"}`, true},
+		{"mcp__yore__session_search", `{"query":"x","match":"auto"}`, true},
+		{"mcp_yore_session_event_search", `{"query":"x"}`, true},
+		{"yore_session_trace", `{}`, true},
+		{"mcp__yore.session_event_read", `{"seq":1}`, true},
+		{"mcp__yore__session_event_trace", `{"seq":1,"session_id":"a"}`, true},
+		{"session_search", `{}`, false},                // not our arguments
+		{"session_event_read", `{"query":"x"}`, false}, // somebody else's tool
+		{"session_search", `not json`, false},
+		{"session_search", `["query"]`, false},
+		{"session_search", `null`, false},
+		{"obsession_search", `{"query":"x"}`, false}, // no border before the name
+		{"session_search_all", `{"query":"x"}`, false},
+		{"session_event", `{"query":"x"}`, false},
+		{"", `{"query":"x"}`, false},
+	} {
+		if got := Footprint(c.name, c.args); got != c.want {
+			t.Errorf("Footprint(%q, %s) = %v", c.name, c.args, got)
+		}
+	}
+}
+
+func TestWithoutFootprints(t *testing.T) {
+	body := session.Body{Blocks: []session.Block{
+		{Text: "let me look"},
+		{Kind: session.CallBlock, Name: "mcp__yore__session_search", Text: `{"query":"hidden"}`},
+		{Kind: session.CallBlock, Name: "bash", Text: `{"command":"ls"}`},
+	}}
+	clean, calls := WithoutFootprints(body)
+	if text, _ := Extract(clean); calls != 1 || text != "let me look\nbash\n{\"command\":\"ls\"}" {
+		t.Errorf("%d calls, %q", calls, text)
+	}
+	if len(body.Blocks) != 3 {
+		t.Error("the given body was changed")
+	}
+}
