@@ -116,7 +116,8 @@ type Caller struct {
 
 // Caller resolves one call. A workspace that is not certain is
 // fault.MissingAgent with a sentence for the agent. A session that is not
-// certain is no failure: Session is nil. Besides, only context errors return.
+// certain is no failure, nor is a lookup that fails or takes longer than it
+// gives itself: Session is nil. Besides, only the context's own error returns.
 func (r *Resolver) Caller(ctx context.Context, call Call) (Caller, error) {
 	workspace, err := r.workspace(call)
 	if err != nil {
@@ -128,8 +129,8 @@ func (r *Resolver) Caller(ctx context.Context, call Call) (Caller, error) {
 	} {
 		key, err := rule(ctx, workspace, call)
 		switch {
-		case fault.IsContext(err), err != nil && ctx.Err() != nil:
-			return Caller{}, err
+		case err != nil && ctx.Err() != nil:
+			return Caller{}, ctx.Err()
 		case err != nil:
 			r.log.Warn("the calling session could not be looked up", "error", err)
 		case key != nil:

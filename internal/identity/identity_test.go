@@ -281,7 +281,14 @@ func TestContextEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Caller(t.Context(), Call{Meta: map[string]any{"threadId": "t1"}}); !errors.Is(err, context.Canceled) {
+	call := Call{Meta: map[string]any{"threadId": "t1"}}
+	ctx, cancel := context.WithCancel(t.Context())
+	// The lookup's own end is not the call's.
+	if got, err := r.Caller(ctx, call); err != nil || got.Workspace != "/w" || got.Session != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	cancel()
+	if _, err := r.Caller(ctx, call); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

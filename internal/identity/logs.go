@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
 )
@@ -55,8 +54,8 @@ func (l *Logs) FindCall(ctx context.Context, workspace string, call PendingCall)
 	for _, s := range l.newest(workspace, sources) {
 		open, err := l.follow(ctx, s)
 		if err != nil {
-			if fault.IsContext(err) || ctx.Err() != nil {
-				return nil, err
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
 			}
 			continue
 		}
