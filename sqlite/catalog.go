@@ -112,12 +112,10 @@ func (x *Index) Update(ctx context.Context, change ingest.CatalogChange) error {
 		c.rollback()
 		return err
 	}
-	changed := c.db.TotalChanges() - before
 	if err := c.commit(ctx); err != nil {
 		return err
 	}
-	x.work.transactions.Add(1)
-	x.work.rows.Add(changed)
+	x.count(c, before)
 	return nil
 }
 

@@ -170,6 +170,13 @@ func (x *Index) Work() Work {
 	return Work{x.work.transactions.Load(), x.work.rows.Load(), x.work.statements.Load()}
 }
 
+// count adds a committed transaction; before is the connection's total when it
+// began. The full-text index writes as late as in the commit.
+func (x *Index) count(c *conn, before int64) {
+	x.work.transactions.Add(1)
+	x.work.rows.Add(c.db.TotalChanges() - before)
+}
+
 // Close closes what is open. Snapshots must be closed before.
 func (x *Index) Close() error {
 	x.mu.Lock()

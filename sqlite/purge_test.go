@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,7 +142,7 @@ func TestWorkOfAnAppend(t *testing.T) {
 		texts[i] = fmt.Sprint("word", i%97, " x")
 	}
 	num := put(t, x, "long", texts...)
-	worst := Work{}
+	var rows, statements []int64
 	for i := range int64(50) {
 		before := x.Work()
 		b := batch(long+3*i, "one more", "and another", "sum of it")
@@ -159,14 +160,58 @@ func TestWorkOfAnAppend(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := x.Work()
-		worst.Rows = max(worst.Rows, after.Rows-before.Rows)
-		worst.Statements = max(worst.Statements, after.Statements-before.Statements)
+		rows = append(rows, after.Rows-before.Rows)
+		statements = append(statements, after.Statements-before.Statements)
 	}
-	t.Logf("at most %d rows and %d statements", worst.Rows, worst.Statements)
-	if worst.Rows > 60 || worst.Statements > 120 {
-		t.Errorf("an append of three documents to %d wrote %d rows with %d statements", long, worst.Rows, worst.Statements)
+	// Now and then the full-text index merges segments, a bounded piece at a time.
+	slices.Sort(rows)
+	slices.Sort(statements)
+	t.Logf("rows %v, statements %v", rows, statements)
+	if rows[len(rows)/2] > 40 || rows[len(rows)*9/10] > 120 || rows[len(rows)-1] > 1000 || statements[len(statements)-1] > 120 {
+		t.Errorf("appends of three documents to %d wrote %d rows, with %d statements", long, rows, statements)
 	}
 	if got := hits(t, x, "sum"); got != 50 {
 		t.Errorf("%d hits", got)
+	}
+}
+
+// TestOneFlush holds that the changes between two documents of a transaction do
+// not make the full-text index write what it has gathered: any statement that
+// SQLite guards with a savepoint would, and building would be several times slower.
+func TestOneFlush(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	put(t, x, "first", "text")
+	before := x.Work()
+	const sessions = 50
+	err := x.Write(t.Context(), workspace, func(w ingest.Writer) error {
+		for i := range int64(sessions) {
+			st := ingest.Stored{Source: fmt.Sprint(i)}
+			if err := w.Put(t.Context(), &st); err != nil {
+				return err
+			}
+			b := batch(0, fmt.Sprint("alpha", i), "beta", "gamma")
+			b.Entries[2].Order = 0
+			b.Removals = []ingest.Removal{{By: 2, Seqs: []int64{0, 1}}}
+			b.Citations = []ingest.Citation{{By: 2, Sources: []int64{0, 1}}}
+			b.Checkpoints = []session.Checkpoint{{Seq: 0, Place: session.Place{Offset: 1}}}
+			if err := w.Append(t.Context(), st.Num, b); err != nil {
+				return err
+			}
+			st.Events = 3
+			if err := w.Put(t.Context(), &st); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each session is put twice, counted once and given a number; it has a row in
+	// records, texts, orders, removed, shadow, citations and checkpoints, and for
+	// each document one in the full-text index and one for its size there.
+	const own = 4 + 7 + 3*2
+	if rows := x.Work().Rows - before.Rows; rows < own*sessions || rows > own*sessions+50 {
+		t.Errorf("%d rows for %d sessions, want %d and a few", rows, sessions, own*sessions)
 	}
 }

@@ -151,7 +151,7 @@ func (w *writer) addCitations(ctx context.Context, k *cursor, citations []ingest
 			}
 			sources = sources[n:]
 			level := bits.Len64(uint64(one.last - one.first))
-			err = w.c.exec(ctx, `INSERT OR REPLACE INTO citations VALUES (?, ?, ?, ?, ?, ?)`, k.num, level, one.first, citations[i].By, one.last, whole)
+			err = w.c.exec(ctx, `INSERT INTO citations VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, k.num, level, one.first, citations[i].By, one.last, whole)
 			if err != nil {
 				return err
 			}
@@ -209,7 +209,7 @@ func (w *writer) addCheckpoints(ctx context.Context, num int64, all []session.Ch
 		if any && !farBehind(last, p) {
 			continue
 		}
-		err := w.c.exec(ctx, `INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)`, num, p.Seq, p.Place.Part, p.Place.Offset, p.Place.Inner)
+		err := w.c.exec(ctx, `INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, num, p.Seq, p.Place.Part, p.Place.Offset, p.Place.Inner)
 		if err != nil {
 			return err
 		}

@@ -43,21 +43,18 @@ func (x *Index) Write(ctx context.Context, workspace string, work func(ingest.Wr
 	if err != nil {
 		return err
 	}
-	changed := c.db.TotalChanges() - before
-	if changed > 0 {
+	if c.db.TotalChanges() > before {
 		err = c.exec(ctx, `UPDATE shard SET generation = generation + 1, documents = documents + ?, tokens = tokens + ?,
-			purge = CASE WHEN ? THEN 1 ELSE purge END`, w.documents, w.tokens, w.purge)
+			purge = CASE WHEN ? THEN 1 ELSE purge END WHERE one = 1`, w.documents, w.tokens, w.purge)
 		if err != nil {
 			return err
 		}
-		changed++
 	}
 	done = true
 	if err := c.commit(ctx); err != nil {
 		return err
 	}
-	x.work.transactions.Add(1)
-	x.work.rows.Add(changed)
+	x.count(c, before)
 	return nil
 }
 
@@ -169,7 +166,7 @@ func (w *writer) Put(ctx context.Context, s *ingest.Stored) error {
 	if s.Num == 0 {
 		num, err := w.c.integer(ctx, `SELECT next FROM shard`)
 		if err == nil {
-			err = w.c.exec(ctx, `UPDATE shard SET next = next + 1`)
+			err = w.c.exec(ctx, `UPDATE shard SET next = next + 1 WHERE one = 1`)
 		}
 		if err == nil {
 			err = w.c.exec(ctx, `INSERT INTO sessions (`+storedColumns+`) VALUES (?, ?, `+marks(len(args))+`)`, append([]any{num, 0}, args...)...)
