@@ -7,29 +7,30 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
 // blocks returns the blocks of a content list that carry text. Reasoning,
 // images and kinds that are not known give nothing.
 func blocks(list []byte) []session.Block {
-	if !isArray(list) {
+	if !jsonl.IsArray(list) {
 		return nil
 	}
 	var out []session.Block
-	c := enter(list)
+	c := jsonl.Enter(list)
 	for {
-		v, ok := c.element()
+		v, ok := c.Element()
 		if !ok {
 			return out
 		}
-		switch kind := field(v, "type"); {
-		case is(kind, "text"):
-			out = append(out, session.Block{Kind: session.TextBlock, Text: textOf(field(v, "text"))})
-		case is(kind, "tool-call"):
+		switch kind := jsonl.Field(v, "type"); {
+		case jsonl.Is(kind, "text"):
+			out = append(out, session.Block{Kind: session.TextBlock, Text: jsonl.Text(jsonl.Field(v, "text"))})
+		case jsonl.Is(kind, "tool-call"):
 			out = append(out, callBlock(v))
-		case is(kind, "tool-result"):
-			out = append(out, session.Block{Kind: session.ResultBlock, Content: blocks(field(v, "content"))})
+		case jsonl.Is(kind, "tool-result"):
+			out = append(out, session.Block{Kind: session.ResultBlock, Content: blocks(jsonl.Field(v, "content"))})
 		}
 	}
 }
@@ -37,25 +38,25 @@ func blocks(list []byte) []session.Block {
 // callBlock makes a block of a call, from a message's block or from an event.
 func callBlock(v []byte) session.Block {
 	return session.Block{
-		Kind: session.CallBlock, Name: textOf(field(v, "name")), Text: textOf(field(v, "arguments")),
+		Kind: session.CallBlock, Name: jsonl.Text(jsonl.Field(v, "name")), Text: jsonl.Text(jsonl.Field(v, "arguments")),
 	}
 }
 
 // todos gives status and content of each entry.
 func todos(ev *session.Event, data []byte) {
 	ev.Body.Speaker = session.Action
-	list := field(data, "todos")
-	if !isArray(list) {
+	list := jsonl.Field(data, "todos")
+	if !jsonl.IsArray(list) {
 		return
 	}
-	c := enter(list)
+	c := jsonl.Enter(list)
 	for {
-		v, ok := c.element()
+		v, ok := c.Element()
 		if !ok {
 			return
 		}
 		for _, name := range [...]string{"status", "content"} {
-			if text := textOf(field(v, name)); text != "" {
+			if text := jsonl.Text(jsonl.Field(v, name)); text != "" {
 				ev.Body.Blocks = append(ev.Body.Blocks, session.Block{Text: text})
 			}
 		}
@@ -66,10 +67,10 @@ func todos(ev *session.Event, data []byte) {
 // ECMAScript (which is RFC 8785's). Lists and objects are not plain.
 func printed(v []byte) (string, bool) {
 	switch {
-	case v == nil, isObject(v), isArray(v):
+	case v == nil, jsonl.IsObject(v), jsonl.IsArray(v):
 		return "", false
-	case isString(v):
-		return textOf(v), true
+	case jsonl.IsString(v):
+		return jsonl.Text(v), true
 	}
 	value := jsontext.Value(append([]byte(nil), v...))
 	if err := value.Canonicalize(); err != nil {
@@ -93,20 +94,20 @@ var blockPath = [...]string{"message", "content", "", "content"}
 // nowhere.
 func hashValue(v []byte, path []string) uint64 {
 	switch {
-	case isObject(v):
+	case jsonl.IsObject(v):
 		return hashObject(v, path)
-	case isArray(v):
-		h, c := mix(0, 'a'), enter(v)
+	case jsonl.IsArray(v):
+		h, c := mix(0, 'a'), jsonl.Enter(v)
 		for {
-			e, ok := c.element()
+			e, ok := c.Element()
 			if !ok {
 				return h
 			}
 			h = mix(h, hashValue(e, below(path, "")))
 		}
-	case isString(v):
-		return hashBytes('s', []byte(textOf(v)))
-	case isNumber(v):
+	case jsonl.IsString(v):
+		return hashBytes('s', []byte(jsonl.Text(v)))
+	case jsonl.IsNumber(v):
 		f, err := strconv.ParseFloat(string(v), 64)
 		if err == nil && f == 0 {
 			f = 0 // there is one zero
@@ -118,9 +119,9 @@ func hashValue(v []byte, path []string) uint64 {
 
 func hashObject(v []byte, path []string) uint64 {
 	members := make(map[uint64]uint64, 8)
-	c := enter(v)
+	c := jsonl.Enter(v)
 	for {
-		name, value, ok := c.member()
+		name, value, ok := c.Member()
 		if !ok {
 			break
 		}

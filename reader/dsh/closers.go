@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -35,11 +36,11 @@ type call struct {
 func (o *open) follow(ev *session.Event, data []byte) {
 	switch ev.Type {
 	case session.TurnStart:
-		*o = open{Turn: number(field(data, "turn"))}
+		*o = open{Turn: number(jsonl.Field(data, "turn"))}
 	case session.TurnEnd:
 		*o = open{}
 	case session.StepStart:
-		o.Step, o.Calls = number(field(data, "step")), nil
+		o.Step, o.Calls = number(jsonl.Field(data, "step")), nil
 	case session.StepEnd:
 		o.Step, o.Calls = nil, nil
 	}
@@ -48,7 +49,7 @@ func (o *open) follow(ev *session.Event, data []byte) {
 	}
 	switch ev.Type {
 	case session.AssistantMessage:
-		o.announce(field(field(data, "message"), "content"))
+		o.announce(jsonl.Field(jsonl.Field(data, "message"), "content"))
 	case session.ToolCall:
 		o.add(ev.Body.CallID, ev.Seq)
 	case session.ToolResult:
@@ -57,14 +58,14 @@ func (o *open) follow(ev *session.Event, data []byte) {
 }
 
 func (o *open) announce(content []byte) {
-	c := enter(content)
+	c := jsonl.Enter(content)
 	for {
-		v, ok := c.element()
+		v, ok := c.Element()
 		if !ok {
 			return
 		}
-		if is(field(v, "type"), "tool-call") {
-			o.add(textOf(field(v, "id")), -1)
+		if jsonl.Is(jsonl.Field(v, "type"), "tool-call") {
+			o.add(jsonl.Text(jsonl.Field(v, "id")), -1)
 		}
 	}
 }
@@ -81,7 +82,7 @@ func (o *open) add(id string, seq int64) {
 
 // number copies a number as it is written; what is none becomes 0.
 func number(v []byte) json.RawMessage {
-	if !isNumber(v) || len(v) > 32 {
+	if !jsonl.IsNumber(v) || len(v) > 32 {
 		return json.RawMessage("0")
 	}
 	return append(json.RawMessage(nil), v...)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -40,7 +41,7 @@ func (d *Decoder) Event(line []byte) ([]session.Raw, error) {
 	}
 	d.st.Line++
 	var out []session.Raw
-	err := got.each(line, got.event.Seq, maxSafe, func(raw session.Raw) error {
+	err := got.each(line, got.event.Seq, jsonl.MaxSafe, func(raw session.Raw) error {
 		out = append(out, raw)
 		return nil
 	})
@@ -124,7 +125,7 @@ func (d *Decoder) open(text []byte) (envelope, *row, *failure) {
 		if r.seq == d.next {
 			return e, &r, nil
 		}
-	} else if seq, ok = safeInt(e.seq); ok && seq == d.next {
+	} else if seq, ok = jsonl.SafeInt(e.seq); ok && seq == d.next {
 		return e, nil, nil
 	}
 	return e, nil, torn("the line's seq is not the next one")

@@ -6,10 +6,10 @@
 // unreadable, and the records that close an interrupted turn. It knows neither
 // index nor query, and it never writes to a log.
 //
-// Layers, from the bytes up: frames.go finds frame borders, lines.go yields
-// lines of bounded size (clip.go shortens the others), cursor.go walks valid
-// JSON, record.go and packed.go take a line apart, shape.go and legacy.go check
-// and upgrade it, body.go extracts text, closers.go follows open turns. Start at
+// Layers, from the bytes up: package jsonl yields lines of bounded size and walks
+// their JSON, frames.go finds frame borders, source.go puts both together,
+// record.go and packed.go take a line apart, shape.go and legacy.go check and
+// upgrade it, body.go extracts text, closers.go follows open turns. Start at
 // Decoder, which turns one line into an event, then Reader.Read.
 package dsh
 

@@ -1,6 +1,7 @@
 package dsh
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -72,7 +73,7 @@ func scanFrame(f io.ReaderAt, at, size int64) (frame, error) {
 		length += 8
 	}
 	tail := int64(0)
-	if descriptor&0x04 != 0 {
+	if descriptor&checksumFlag != 0 {
 		tail = checksumBytes
 	}
 	return scanBlocks(f, at+length, size, tail)
@@ -112,29 +113,35 @@ func scanBlocks(f io.ReaderAt, at, size, tail int64) (frame, error) {
 	}
 }
 
-// openFrame decodes the frame, or what there is of it, between two offsets.
-func openFrame(f io.ReaderAt, from, to int64) (*frameText, error) {
-	dec, err := zstd.NewReader(nil,
-		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-	if err != nil {
-		return nil, err
-	}
-	t := &frameText{dec: dec}
-	if err := t.reset(f, from, to); err != nil {
-		t.Close()
-		return nil, err
-	}
-	return t, nil
-}
+// checksumFlag is the bit of a frame's descriptor that announces a checksum.
+const checksumFlag = 0x04
 
 // frameText is the decoded text of a frame, as a stream: it is never held whole.
 type frameText struct{ dec *zstd.Decoder }
 
-func (t *frameText) reset(f io.ReaderAt, from, to int64) error {
-	return t.dec.Reset(io.NewSectionReader(f, from, to-from))
+func newFrameText() (*frameText, error) {
+	dec, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	return &frameText{dec}, err
 }
 
-// Read implements io.Reader. The frame's checksum is verified before io.EOF.
+// reset begins the frame between two offsets. Of a torn one, the text of its
+// whole blocks is given; the decoder must not wait for the checksum then.
+func (t *frameText) reset(f io.ReaderAt, from, to int64, torn bool) error {
+	if !torn {
+		return t.dec.Reset(io.NewSectionReader(f, from, to-from))
+	}
+	head := make([]byte, descriptorFlag+1)
+	if _, err := f.ReadAt(head, from); err != nil {
+		return err
+	}
+	head[descriptorFlag] &^= checksumFlag
+	rest := io.NewSectionReader(f, from+int64(len(head)), to-from-int64(len(head)))
+	return t.dec.Reset(io.MultiReader(bytes.NewReader(head), rest))
+}
+
+// Read implements io.Reader. The checksum of a whole frame is verified before
+// io.EOF.
 func (t *frameText) Read(p []byte) (int, error) { return t.dec.Read(p) }
 
 // Close releases the decoder.

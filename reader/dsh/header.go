@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -29,17 +30,17 @@ type header struct {
 // what could be read is filled in.
 func parseHeader(line []byte) (h header, reason string) {
 	h.Agent = session.DSH
-	if !valid(line) {
+	if !jsonl.Valid(line) {
 		return h, "the first line is no JSON"
 	}
-	line = line[skipSpace(line, 0):]
-	if !isObject(line) {
+	line = line[jsonl.SkipSpace(line, 0):]
+	if !jsonl.IsObject(line) {
 		return h, "the first line is no record"
 	}
 	var typ, version, id, created, cwd, parent, seed, origin, depth, preset []byte
-	c := enter(line)
+	c := jsonl.Enter(line)
 	for {
-		name, v, ok := c.member()
+		name, v, ok := c.Member()
 		if !ok {
 			break
 		}
@@ -72,32 +73,32 @@ func parseHeader(line []byte) (h header, reason string) {
 		}
 	}
 	var ok bool
-	fail(!is(typ, "session"), "the first line is no session header")
-	h.Version, ok = safeInt(version)
-	fail(!isNumber(version), "the header has no numeric version")
+	fail(!jsonl.Is(typ, "session"), "the first line is no session header")
+	h.Version, ok = jsonl.SafeInt(version)
+	fail(!jsonl.IsNumber(version), "the header has no numeric version")
 	if !ok {
 		h.Version = -1
 	}
-	h.ID = session.ID(textOf(id))
-	fail(!filled(id), "the header has no id")
-	h.CreatedAt, ok = natural(created)
+	h.ID = session.ID(jsonl.Text(id))
+	fail(!jsonl.Filled(id), "the header has no id")
+	h.CreatedAt, ok = jsonl.Natural(created)
 	fail(!ok, "createdAt is no safe non-negative integer")
-	h.DelegationDepth, ok = natural(depth)
+	h.DelegationDepth, ok = jsonl.Natural(depth)
 	fail(!ok, "delegationDepth is no safe non-negative integer")
-	h.Cwd = textOf(cwd)
-	fail(cwd != nil && !isString(cwd), "cwd is no text")
-	h.ParentSession = session.ID(textOf(parent))
-	fail(parent != nil && !isString(parent), "parentSession is no text")
+	h.Cwd = jsonl.Text(cwd)
+	fail(cwd != nil && !jsonl.IsString(cwd), "cwd is no text")
+	h.ParentSession = session.ID(jsonl.Text(parent))
+	fail(parent != nil && !jsonl.IsString(parent), "parentSession is no text")
 	if seed != nil {
-		h.SeedLength, ok = natural(seed)
+		h.SeedLength, ok = jsonl.Natural(seed)
 		fail(!ok, "seedLength is no safe non-negative integer")
 	}
 	if origin != nil {
 		h.Origin = session.OriginSubagent
-		fail(!is(origin, session.OriginSubagent), "origin is unknown")
+		fail(!jsonl.Is(origin, session.OriginSubagent), "origin is unknown")
 	}
-	h.AgentPreset = textOf(preset)
-	fail(preset != nil && !isString(preset), "agentPreset is no text")
+	h.AgentPreset = jsonl.Text(preset)
+	fail(preset != nil && !jsonl.IsString(preset), "agentPreset is no text")
 
 	h.workspace = noCwd
 	if cwd != nil {
@@ -151,11 +152,11 @@ func readHeader(f io.ReaderAt, path string, size int64) (header, int64, error) {
 }
 
 func headerLine(f io.ReaderAt, path string, size int64) ([]byte, int64, error) {
-	lines := newLines(io.NewSectionReader(f, 0, min(size, headerBytes)))
-	line, err := lines.next()
+	lines := jsonl.NewLines(io.NewSectionReader(f, 0, min(size, headerBytes)), kept())
+	line, err := lines.Next()
 	switch {
 	case err == nil:
-		return line.text, line.end, nil
+		return line.Text, line.End, nil
 	case !errors.Is(err, io.EOF):
 		return nil, 0, err
 	case size < headerBytes:
@@ -176,18 +177,21 @@ func headerFrame(f io.ReaderAt, path string, size int64) ([]byte, int64, error) 
 	case frame.torn || frame.end > headerBytes:
 		return nil, 0, reader.Unreadable(path, 1, 0, "the first frame is longer than a header")
 	}
-	text, err := openFrame(f, 0, frame.end)
+	text, err := newFrameText()
 	if err != nil {
-		return nil, 0, reader.Unreadable(path, 1, 0, "the first frame cannot be decoded")
+		return nil, 0, err
 	}
 	defer text.Close()
-	lines := newLines(io.LimitReader(text, headerBytes+1))
-	line, err := lines.next()
+	if err := text.reset(f, 0, frame.end, false); err != nil {
+		return nil, 0, reader.Unreadable(path, 1, 0, "the first frame cannot be decoded")
+	}
+	lines := jsonl.NewLines(io.LimitReader(text, headerBytes+1), kept())
+	line, err := lines.Next()
 	if err != nil {
 		return nil, 0, reader.Unreadable(path, 1, 0, "the first frame cannot be decoded")
 	}
-	record := append([]byte(nil), line.text...)
-	if _, err := lines.next(); !errors.Is(err, io.EOF) || lines.rest() > 0 {
+	record := append([]byte(nil), line.Text...)
+	if _, err := lines.Next(); !errors.Is(err, io.EOF) || lines.Rest() > 0 {
 		return nil, 0, reader.Unreadable(path, 1, 0, "the first frame does not hold exactly one sound line")
 	}
 	return record, frame.end, nil
@@ -196,7 +200,7 @@ func headerFrame(f io.ReaderAt, path string, size int64) ([]byte, int64, error) 
 // units returns the UTF-16 units of a string value, lone surrogates included:
 // folder names are made from them.
 func units(v []byte) []uint16 {
-	if !isString(v) {
+	if !jsonl.IsString(v) {
 		return nil
 	}
 	var out []uint16

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -13,7 +14,7 @@ import (
 // differs from what is stored. It looks at shapes only; whether the outcome is
 // sound is checked afterwards.
 func (d *Decoder) upgrade(ev *session.Event, data []byte) (typ string, now []byte, changed bool) {
-	if !isObject(data) {
+	if !jsonl.IsObject(data) {
 		return ev.Type, data, false
 	}
 	switch ev.Type {
@@ -28,7 +29,7 @@ func (d *Decoder) upgrade(ev *session.Event, data []byte) (typ string, now []byt
 		now, changed = d.toolResult(ev, data)
 	case session.TurnStart:
 		now = data
-		if field(data, "trigger") != nil {
+		if jsonl.Field(data, "trigger") != nil {
 			now, changed = without(data, "trigger"), true
 		}
 	case session.TurnEnd:
@@ -40,15 +41,15 @@ func (d *Decoder) upgrade(ev *session.Event, data []byte) (typ string, now []byt
 }
 
 func (d *Decoder) userMessage(ev *session.Event, data []byte) ([]byte, bool) {
-	if field(data, "id") != nil || field(data, "role") != nil {
+	if jsonl.Field(data, "id") != nil || jsonl.Field(data, "role") != nil {
 		return data, false
 	}
 	return object(data, nil, pair{"id", d.legacyID(ev.Seq)}, pair{"role", []byte(`"user"`)}), true
 }
 
 func (d *Decoder) assistantMessage(ev *session.Event, data []byte) ([]byte, bool) {
-	content, provenance := field(data, "content"), field(data, "provenance")
-	if field(data, "message") != nil || content == nil || provenance == nil || !isObject(provenance) {
+	content, provenance := jsonl.Field(data, "content"), jsonl.Field(data, "provenance")
+	if jsonl.Field(data, "message") != nil || content == nil || provenance == nil || !jsonl.IsObject(provenance) {
 		return data, false
 	}
 	source := object(without(provenance, "kind"), nil, pair{"kind", []byte(`"model"`)})
@@ -59,13 +60,13 @@ func (d *Decoder) assistantMessage(ev *session.Event, data []byte) ([]byte, bool
 
 // toolResult upgrades a result. One that rewrites another takes over its id.
 func (d *Decoder) toolResult(ev *session.Event, data []byte) ([]byte, bool) {
-	call, content := field(data, "callId"), field(data, "content")
-	if field(data, "message") != nil || call == nil || content == nil {
+	call, content := jsonl.Field(data, "callId"), jsonl.Field(data, "content")
+	if jsonl.Field(data, "message") != nil || call == nil || content == nil {
 		return data, false
 	}
 	block := object(nil, nil,
 		pair{"type", []byte(`"tool-result"`)}, pair{"toolCallId", call}, pair{"content", content})
-	if failed := field(data, "isError"); failed != nil {
+	if failed := jsonl.Field(data, "isError"); failed != nil {
 		block = object(block, nil, pair{"isError", failed})
 	}
 	source := object(nil, nil, pair{"kind", []byte(`"tool"`)}, pair{"callId", call})
@@ -95,15 +96,15 @@ func (d *Decoder) legacyID(seq int64) []byte {
 // turnEnd upgrades the reasons disposed, aborted without a cause, and error
 // with its members laid flat.
 func turnEnd(data []byte) ([]byte, bool) {
-	reason := field(data, "reason")
-	kind := field(reason, "kind")
+	reason := jsonl.Field(data, "reason")
+	kind := jsonl.Field(reason, "kind")
 	var now []byte
 	switch {
-	case is(kind, "disposed"):
+	case jsonl.Is(kind, "disposed"):
 		now = []byte(`{"kind":"aborted","reason":{"kind":"disposed"}}`)
-	case is(kind, "aborted") && field(reason, "reason") == nil:
+	case jsonl.Is(kind, "aborted") && jsonl.Field(reason, "reason") == nil:
 		now = []byte(`{"kind":"aborted","reason":{"kind":"legacy"}}`)
-	case is(kind, "error") && field(reason, "error") == nil:
+	case jsonl.Is(kind, "error") && jsonl.Field(reason, "error") == nil:
 		now = flatError(reason)
 	}
 	if now == nil {
@@ -113,14 +114,14 @@ func turnEnd(data []byte) ([]byte, bool) {
 }
 
 func flatError(reason []byte) []byte {
-	failed := field(reason, "failure")
+	failed := jsonl.Field(reason, "failure")
 	if failed == nil {
-		message := field(reason, "message")
+		message := jsonl.Field(reason, "message")
 		if message == nil {
 			return nil
 		}
 		failed = object(nil, nil, pair{"message", message})
-		if code := field(reason, "code"); code != nil {
+		if code := jsonl.Field(reason, "code"); code != nil {
 			failed = object(failed, nil, pair{"code", code})
 		}
 	}
@@ -147,9 +148,9 @@ func object(base []byte, omit []string, add ...pair) []byte {
 		out, _ = jsontext.AppendQuote(out, name)
 		out = append(append(out, ':'), value...)
 	}
-	c := enter(base)
+	c := jsonl.Enter(base)
 	for {
-		name, value, ok := c.member()
+		name, value, ok := c.Member()
 		if !ok {
 			break
 		}
@@ -167,9 +168,9 @@ func object(base []byte, omit []string, add ...pair) []byte {
 func rewritten(text []byte, typ string, data []byte) []byte {
 	out := make([]byte, 0, len(text)+len(data))
 	out = append(out, '{')
-	c := enter(text[skipSpace(text, 0):])
+	c := jsonl.Enter(text[jsonl.SkipSpace(text, 0):])
 	for {
-		name, value, ok := c.member()
+		name, value, ok := c.Member()
 		if !ok {
 			return append(out, '}')
 		}

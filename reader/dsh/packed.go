@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -22,11 +23,11 @@ type row struct {
 // packedKind tells rows from events by their type.
 func packedKind(typ []byte) (chunk, text, list string, ok bool) {
 	switch {
-	case is(typ, "text-chunks"):
+	case jsonl.Is(typ, "text-chunks"):
 		return "text-delta", "text", "texts", true
-	case is(typ, "reasoning-chunks"):
+	case jsonl.Is(typ, "reasoning-chunks"):
 		return "reasoning-delta", "text", "texts", true
-	case is(typ, "tool-call-chunks"):
+	case jsonl.Is(typ, "tool-call-chunks"):
 		return "tool-call-delta", "argumentsDelta", "args", true
 	}
 	return "", "", "", false
@@ -37,13 +38,13 @@ func packedKind(typ []byte) (chunk, text, list string, ok bool) {
 func parseRow(e *envelope, text []byte, chunk, piece, list string) (row, *failure) {
 	r := row{chunk: chunk, text: piece}
 	bad := torn("the packed row is not sound")
-	if !hasOnly(text, "type", "seq0", "time0", "data") || !isObject(e.data) {
+	if !hasOnly(text, "type", "seq0", "time0", "data") || !jsonl.IsObject(e.data) {
 		return r, bad
 	}
 	call := list == "args"
-	c := enter(e.data)
+	c := jsonl.Enter(e.data)
 	for {
-		name, v, ok := c.member()
+		name, v, ok := c.Member()
 		if !ok {
 			break
 		}
@@ -67,10 +68,10 @@ func parseRow(e *envelope, text []byte, chunk, piece, list string) (row, *failur
 		}
 	}
 	var ok, also bool
-	r.seq, ok = natural(e.seq0)
-	r.time, also = safeInt(e.time0)
-	if !ok || !also || !isNumber(r.turn) || !isNumber(r.step) || !isNumber(r.index) ||
-		call && !isString(r.id) || r.name != nil && !isString(r.name) || !r.measure() {
+	r.seq, ok = jsonl.Natural(e.seq0)
+	r.time, also = jsonl.SafeInt(e.time0)
+	if !ok || !also || !jsonl.IsNumber(r.turn) || !jsonl.IsNumber(r.step) || !jsonl.IsNumber(r.index) ||
+		call && !jsonl.IsString(r.id) || r.name != nil && !jsonl.IsString(r.name) || !r.measure() {
 		return r, bad
 	}
 	return r, nil
@@ -78,35 +79,35 @@ func parseRow(e *envelope, text []byte, chunk, piece, list string) (row, *failur
 
 // measure counts the members and adds up the gaps; they must agree.
 func (r *row) measure() bool {
-	if !isArray(r.members) || !isArray(r.gaps) {
+	if !jsonl.IsArray(r.members) || !jsonl.IsArray(r.gaps) {
 		return false
 	}
-	members := enter(r.members)
+	members := jsonl.Enter(r.members)
 	for {
-		v, ok := members.element()
+		v, ok := members.Element()
 		if !ok {
 			break
 		}
-		if !isString(v) {
+		if !jsonl.IsString(v) {
 			return false
 		}
 		r.count++
 	}
 	r.last = r.time
-	gaps, n := enter(r.gaps), int64(0)
+	gaps, n := jsonl.Enter(r.gaps), int64(0)
 	for {
-		v, ok := gaps.element()
+		v, ok := gaps.Element()
 		if !ok {
 			break
 		}
-		gap, ok := safeInt(v)
+		gap, ok := jsonl.SafeInt(v)
 		r.last += gap
-		if !ok || r.last > maxSafe || r.last < -maxSafe {
+		if !ok || r.last > jsonl.MaxSafe || r.last < -jsonl.MaxSafe {
 			return false
 		}
 		n++
 	}
-	return r.count > 0 && n == r.count-1 && r.seq <= maxSafe-r.count
+	return r.count > 0 && n == r.count-1 && r.seq <= jsonl.MaxSafe-r.count
 }
 
 // event is the row as one value.
@@ -118,13 +119,13 @@ func (r *row) event(place session.Place) session.Event {
 
 // expand makes the members with from ≤ seq ≤ to.
 func (r *row) expand(place session.Place, from, to int64, yield func(session.Raw) error) error {
-	members, gaps := enter(r.members), enter(r.gaps)
+	members, gaps := jsonl.Enter(r.members), jsonl.Enter(r.gaps)
 	at := r.time
 	for seq := r.seq; seq < r.seq+r.count && seq <= to; seq++ {
-		piece, _ := members.element()
+		piece, _ := members.Element()
 		if seq > r.seq {
-			v, _ := gaps.element()
-			gap, _ := safeInt(v)
+			v, _ := gaps.Element()
+			gap, _ := jsonl.SafeInt(v)
 			at += gap
 		}
 		if seq < from {
@@ -161,9 +162,9 @@ func (r *row) member(seq, at int64, piece []byte) []byte {
 // hasOnly reports whether an object has exactly these names.
 func hasOnly(object []byte, names ...string) bool {
 	seen := 0
-	c := enter(object[skipSpace(object, 0):])
+	c := jsonl.Enter(object[jsonl.SkipSpace(object, 0):])
 	for {
-		name, _, ok := c.member()
+		name, _, ok := c.Member()
 		if !ok {
 			return seen == 1<<len(names)-1
 		}

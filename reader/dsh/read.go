@@ -9,6 +9,7 @@ import (
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -93,10 +94,10 @@ func (d *Decoder) readAll(ctx context.Context, s *source, emit func(session.Even
 			return reader.Tail{}, err
 		}
 		got, bad := decoded{}, (*failure)(nil)
-		if rec.full {
+		if rec.Full {
 			bad = tooFull()
 		} else {
-			got, bad = d.decode(rec.text, rec.clipped, rec.place)
+			got, bad = d.decode(rec.Text, rec.Clipped, rec.place)
 		}
 		switch {
 		case bad == nil:
@@ -123,14 +124,14 @@ func (d *Decoder) behindTear(ctx context.Context, s *source, tear record, why *f
 		if errors.Is(err, io.EOF) {
 			tail := d.finish(s, tear.before)
 			tail.Skips = []reader.Skip{{
-				Place: tear.place, Line: tear.number, Length: tear.end - tear.start, Reason: why.reason,
+				Place: tear.place, Line: tear.number, Length: tear.End - tear.Start, Reason: why.reason,
 			}}
 			return tail, nil
 		}
 		if err != nil {
 			return reader.Tail{}, err
 		}
-		if e, bad := parseEnvelope(rec.text); bad == nil && is(e.typ, session.TurnEnd) {
+		if e, bad := parseEnvelope(rec.Text); bad == nil && jsonl.Is(e.typ, session.TurnEnd) {
 			why.reason += ", and a turn ends behind it"
 			return reader.Tail{}, why.problem(s.path, tear.number, tear.place.Offset)
 		}

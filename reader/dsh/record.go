@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -35,7 +36,7 @@ var knownTypes = [...]string{
 // typeName returns the name of a type, and whether the format has it. Names of
 // the format are not copied.
 func typeName(v []byte) (string, bool) {
-	if !isString(v) {
+	if !jsonl.IsString(v) {
 		return "", false
 	}
 	i, ok := slices.BinarySearchFunc(knownTypes[:], v[1:len(v)-1], func(name string, want []byte) int {
@@ -44,7 +45,7 @@ func typeName(v []byte) (string, bool) {
 	if ok {
 		return knownTypes[i], true
 	}
-	name := textOf(v)
+	name := jsonl.Text(v)
 	_, ok = slices.BinarySearch(knownTypes[:], name)
 	return name, ok
 }
@@ -70,16 +71,16 @@ type envelope struct {
 // parseEnvelope checks that a line is JSON and an object, and finds its members.
 func parseEnvelope(text []byte) (envelope, *failure) {
 	var e envelope
-	if !valid(text) {
+	if !jsonl.Valid(text) {
 		return e, torn("the line is no JSON")
 	}
-	text = text[skipSpace(text, 0):]
-	if !isObject(text) {
+	text = text[jsonl.SkipSpace(text, 0):]
+	if !jsonl.IsObject(text) {
 		return e, torn("the line is no record")
 	}
-	c := enter(text)
+	c := jsonl.Enter(text)
 	for {
-		name, v, ok := c.member()
+		name, v, ok := c.Member()
 		if !ok {
 			return e, nil
 		}
@@ -115,11 +116,11 @@ func (e *envelope) event(seq int64) (session.Event, *failure) {
 	name, known := typeName(e.typ)
 	ev.Type = name
 	var ok bool
-	if ev.Time, ok = safeInt(e.time); !ok {
+	if ev.Time, ok = jsonl.SafeInt(e.time); !ok {
 		return ev, broken("time is no safe integer")
 	}
 	switch {
-	case !isString(e.typ):
+	case !jsonl.IsString(e.typ):
 		return ev, broken("type is no text")
 	case e.other:
 		return ev, broken("the record has a member that events do not have")
@@ -147,15 +148,15 @@ func surfaceOp(v []byte) (session.Op, *failure) {
 	switch {
 	case v == nil:
 		return session.Op{}, nil
-	case is(v, "append"):
+	case jsonl.Is(v, "append"):
 		return session.Op{Kind: session.OpAppend}, nil
-	case !isObject(v):
+	case !jsonl.IsObject(v):
 		return session.Op{}, broken("surfaceOp is no operation")
 	}
 	var op, start, end []byte
-	c := enter(v)
+	c := jsonl.Enter(v)
 	for {
-		name, value, ok := c.member()
+		name, value, ok := c.Member()
 		if !ok {
 			break
 		}
@@ -170,9 +171,9 @@ func surfaceOp(v []byte) (session.Op, *failure) {
 			return session.Op{}, broken("surfaceOp has a member that operations do not have")
 		}
 	}
-	from, ok := natural(start)
-	to, also := natural(end)
-	if !is(op, "replace") || !ok || !also {
+	from, ok := jsonl.Natural(start)
+	to, also := jsonl.Natural(end)
+	if !jsonl.Is(op, "replace") || !ok || !also {
 		return session.Op{}, broken("surfaceOp is no replacement")
 	}
 	return session.Op{Kind: session.OpReplace, Start: from, End: to}, nil
@@ -183,17 +184,17 @@ func sourceSeqs(v []byte) ([]int64, *failure) {
 	if v == nil {
 		return nil, nil
 	}
-	if !isArray(v) {
+	if !jsonl.IsArray(v) {
 		return nil, broken("sourceEventSeqs is no list")
 	}
 	seqs := make([]int64, 0, bytes.Count(v, []byte{','})+1)
-	c := enter(v)
+	c := jsonl.Enter(v)
 	for {
-		value, ok := c.element()
+		value, ok := c.Element()
 		if !ok {
 			return seqs, nil
 		}
-		n, ok := natural(value)
+		n, ok := jsonl.Natural(value)
 		if !ok {
 			return nil, broken("sourceEventSeqs holds something else than sequence numbers")
 		}

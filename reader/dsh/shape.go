@@ -2,6 +2,7 @@ package dsh
 
 import (
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -37,12 +38,12 @@ type message struct{ id, role, source, content []byte }
 // parseMessage finds a message's members and checks those that all have.
 func parseMessage(v []byte, role string) (message, *failure) {
 	var m message
-	if !isObject(v) {
+	if !jsonl.IsObject(v) {
 		return m, broken("the record has no message")
 	}
-	c := enter(v)
+	c := jsonl.Enter(v)
 	for {
-		name, value, ok := c.member()
+		name, value, ok := c.Member()
 		if !ok {
 			break
 		}
@@ -58,13 +59,13 @@ func parseMessage(v []byte, role string) (message, *failure) {
 		}
 	}
 	switch {
-	case !filled(m.id):
+	case !jsonl.Filled(m.id):
 		return m, broken("a message has no id")
-	case !is(m.role, role):
+	case !jsonl.Is(m.role, role):
 		return m, broken("a message has another role than its type")
-	case !filled(field(m.source, "kind")):
+	case !jsonl.Filled(jsonl.Field(m.source, "kind")):
 		return m, broken("a message's source has no kind")
-	case !isArray(m.content):
+	case !jsonl.IsArray(m.content):
 		return m, broken("a message has no list of content")
 	}
 	return m, nil
@@ -75,11 +76,11 @@ func userMessage(ev *session.Event, data []byte) *failure {
 	if bad != nil {
 		return bad
 	}
-	kind := field(m.source, "kind")
+	kind := jsonl.Field(m.source, "kind")
 	switch {
-	case is(kind, "user"):
+	case jsonl.Is(kind, "user"):
 		ev.Body.Speaker = session.Human
-	case is(kind, "plugin") && is(field(m.source, "plugin"), "compaction") && ev.Op.Kind == session.OpReplace:
+	case jsonl.Is(kind, "plugin") && jsonl.Is(jsonl.Field(m.source, "plugin"), "compaction") && ev.Op.Kind == session.OpReplace:
 		ev.Body.Speaker = session.Summary
 	default:
 		ev.Body.Speaker = session.Injected
@@ -89,11 +90,11 @@ func userMessage(ev *session.Event, data []byte) *failure {
 }
 
 func assistantMessage(ev *session.Event, data []byte) *failure {
-	m, bad := parseMessage(field(data, "message"), "assistant")
+	m, bad := parseMessage(jsonl.Field(data, "message"), "assistant")
 	if bad != nil {
 		return bad
 	}
-	if !filled(field(m.source, "provider")) || !filled(field(m.source, "model")) {
+	if !jsonl.Filled(jsonl.Field(m.source, "provider")) || !jsonl.Filled(jsonl.Field(m.source, "model")) {
 		return broken("an assistant's message names no provider and model")
 	}
 	ev.Body.Speaker = session.Assistant
@@ -102,27 +103,27 @@ func assistantMessage(ev *session.Event, data []byte) *failure {
 }
 
 func toolResult(ev *session.Event, data []byte) *failure {
-	m, bad := parseMessage(field(data, "message"), "user")
+	m, bad := parseMessage(jsonl.Field(data, "message"), "user")
 	if bad != nil {
 		return bad
 	}
-	content := enter(m.content)
-	block, ok := content.element()
-	_, more := content.element()
-	call := field(m.source, "callId")
-	if !ok || more || !is(field(block, "type"), "tool-result") {
+	content := jsonl.Enter(m.content)
+	block, ok := content.Element()
+	_, more := content.Element()
+	call := jsonl.Field(m.source, "callId")
+	if !ok || more || !jsonl.Is(jsonl.Field(block, "type"), "tool-result") {
 		return broken("a tool result has something else than one block")
 	}
-	id := textOf(call)
-	if !isString(call) || !is(field(block, "toolCallId"), id) {
+	id := jsonl.Text(call)
+	if !jsonl.IsString(call) || !jsonl.Is(jsonl.Field(block, "toolCallId"), id) {
 		return broken("a tool result's block belongs to another call")
 	}
 	ev.Body.Speaker = session.Tool
 	ev.Body.CallID = id
 	ev.Body.Blocks = blocks(m.content)
-	if failed := field(data, "error"); isObject(failed) {
-		ev.Body.ErrorName = textOf(field(failed, "name"))
-		ev.Body.ErrorCode = textOf(field(failed, "code"))
+	if failed := jsonl.Field(data, "error"); jsonl.IsObject(failed) {
+		ev.Body.ErrorName = jsonl.Text(jsonl.Field(failed, "name"))
+		ev.Body.ErrorCode = jsonl.Text(jsonl.Field(failed, "code"))
 	}
 	if !ev.Body.Clipped {
 		ev.Sameness = sameness(data)
@@ -132,33 +133,33 @@ func toolResult(ev *session.Event, data []byte) *failure {
 
 func toolCall(ev *session.Event, data []byte) {
 	ev.Body.Speaker = session.Action
-	ev.Body.CallID = textOf(field(data, "callId"))
+	ev.Body.CallID = jsonl.Text(jsonl.Field(data, "callId"))
 	ev.Body.Blocks = []session.Block{callBlock(data)}
 }
 
 func endOfTurn(ev *session.Event, data []byte) *failure {
-	reason := field(data, "reason")
-	kind := field(reason, "kind")
-	if !isNumber(field(data, "turn")) || !filled(kind) {
+	reason := jsonl.Field(data, "reason")
+	kind := jsonl.Field(reason, "kind")
+	if !jsonl.IsNumber(jsonl.Field(data, "turn")) || !jsonl.Filled(kind) {
 		return broken("the end of a turn has no turn or no reason")
 	}
 	say := func(text string) { ev.Body.Blocks = append(ev.Body.Blocks, session.Block{Text: text}) }
 	switch {
-	case is(kind, "completed"):
+	case jsonl.Is(kind, "completed"):
 		if !hasOnly(reason, "kind") {
 			return broken("the end of a completed turn says more than that")
 		}
-	case is(kind, "error"):
-		failed := field(reason, "error")
-		if !isObject(failed) {
+	case jsonl.Is(kind, "error"):
+		failed := jsonl.Field(reason, "error")
+		if !jsonl.IsObject(failed) {
 			return broken("the end of a failed turn has no error")
 		}
 		say("error")
-		if text := textOf(field(failed, "message")); text != "" {
+		if text := jsonl.Text(jsonl.Field(failed, "message")); text != "" {
 			say(text)
 		}
-	case is(kind, "aborted"), is(kind, "max-tokens"), is(kind, "interrupted"):
-		say(textOf(kind))
+	case jsonl.Is(kind, "aborted"), jsonl.Is(kind, "max-tokens"), jsonl.Is(kind, "interrupted"):
+		say(jsonl.Text(kind))
 	}
 	return nil
 }
@@ -166,11 +167,11 @@ func endOfTurn(ev *session.Event, data []byte) *failure {
 // routeOf checks a request header: its route must be known, and it must not be
 // the old kind that stood in for a route.
 func routeOf(data []byte) *failure {
-	config := field(field(data, "header"), "config")
+	config := jsonl.Field(jsonl.Field(data, "header"), "config")
 	switch {
-	case !filled(field(config, "provider")) || !filled(field(config, "model")):
+	case !jsonl.Filled(jsonl.Field(config, "provider")) || !jsonl.Filled(jsonl.Field(config, "model")):
 		return broken("a request header names no provider and model")
-	case is(field(data, "reason"), "fallback"):
+	case jsonl.Is(jsonl.Field(data, "reason"), "fallback"):
 		return broken("a request header has a reason that is no longer understood")
 	}
 	return nil
@@ -178,15 +179,15 @@ func routeOf(data []byte) *failure {
 
 // title reads a title as the agent would print it.
 func title(data []byte) (*string, fault.Code) {
-	seqs, kind := field(data, "messageSeqs"), field(field(data, "source"), "kind")
+	seqs, kind := jsonl.Field(data, "messageSeqs"), jsonl.Field(jsonl.Field(data, "source"), "kind")
 	// Whatever can be iterated over will do.
-	if !isArray(seqs) && !isString(seqs) {
+	if !jsonl.IsArray(seqs) && !jsonl.IsString(seqs) {
 		return nil, fault.ToolFailed
 	}
-	if !is(kind, "user") && !is(kind, "fallback") && !is(kind, "provider") {
+	if !jsonl.Is(kind, "user") && !jsonl.Is(kind, "fallback") && !jsonl.Is(kind, "provider") {
 		return nil, fault.ToolFailed
 	}
-	text, ok := printed(field(data, "title"))
+	text, ok := printed(jsonl.Field(data, "title"))
 	if !ok {
 		return nil, fault.ToolFailed
 	}

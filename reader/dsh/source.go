@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -17,7 +18,7 @@ type mark struct {
 
 // record is one line of a log with where it lies.
 type record struct {
-	line
+	jsonl.Line
 	place  session.Place
 	number int64 // 1 is the header
 	before mark  // where to go on in order to read it again
@@ -29,7 +30,7 @@ type source struct {
 	path   string
 	size   int64 // what lies behind it is not read
 	zstd   bool
-	lines  *lines
+	lines  *jsonl.Lines
 	number int64 // of the latest line
 	at     mark  // behind the latest line
 	bytes  int64 // of the file that were parsed
@@ -41,9 +42,9 @@ type source struct {
 }
 
 func newSource(f io.ReaderAt, path string, size int64, at mark, number int64) *source {
-	s := &source{f: f, path: path, size: size, zstd: compressed(path), number: number, at: at, lines: newLines(nil)}
+	s := &source{f: f, path: path, size: size, zstd: compressed(path), number: number, at: at, lines: jsonl.NewLines(nil, kept())}
 	if !s.zstd {
-		s.lines.reset(io.NewSectionReader(f, at.offset, max(0, size-at.offset)), at.offset)
+		s.lines.Reset(io.NewSectionReader(f, at.offset, max(0, size-at.offset)), at.offset)
 	}
 	return s
 }
@@ -69,7 +70,7 @@ func (s *source) next(ctx context.Context) (record, error) {
 			return record{}, err
 		}
 	}
-	l, err := s.lines.next()
+	l, err := s.lines.Next()
 	switch {
 	case err == nil:
 		return s.record(l), nil
@@ -80,7 +81,7 @@ func (s *source) next(ctx context.Context) (record, error) {
 		return record{}, io.EOF
 	case !errors.Is(err, io.EOF):
 		return record{}, s.problem("a zstd frame cannot be decoded, or fails its checksum")
-	case s.lines.rest() > 0 || s.lines.offset == 0:
+	case s.lines.Rest() > 0 || s.lines.Offset() == 0:
 		return record{}, s.problem("a zstd frame does not end with a line")
 	}
 	s.at = mark{offset: s.frame.end}
@@ -88,16 +89,16 @@ func (s *source) next(ctx context.Context) (record, error) {
 	return s.next(ctx)
 }
 
-func (s *source) record(l line) record {
+func (s *source) record(l jsonl.Line) record {
 	s.number++
-	r := record{line: l, number: s.number, before: s.at}
+	r := record{Line: l, number: s.number, before: s.at}
 	if s.zstd {
-		r.place = session.Place{Offset: s.at.offset, Inner: l.start}
-		s.at.inner = l.end
+		r.place = session.Place{Offset: s.at.offset, Inner: l.Start}
+		s.at.inner = l.End
 	} else {
-		r.place = session.Place{Offset: l.start}
-		s.bytes += l.end - s.at.offset
-		s.at.offset = l.end
+		r.place = session.Place{Offset: l.Start}
+		s.bytes += l.End - s.at.offset
+		s.at.offset = l.End
 	}
 	return r
 }
@@ -120,10 +121,11 @@ func (s *source) openNext() error {
 	}
 	s.bytes += end - s.at.offset
 	if s.text == nil {
-		s.text, err = openFrame(s.f, s.at.offset, end)
-	} else {
-		err = s.text.reset(s.f, s.at.offset, end)
+		if s.text, err = newFrameText(); err != nil {
+			return err
+		}
 	}
+	err = s.text.reset(s.f, s.at.offset, end, s.frame.torn)
 	if err == nil && s.at.inner > 0 {
 		_, err = io.CopyN(io.Discard, s.text, s.at.inner)
 	}
@@ -133,7 +135,7 @@ func (s *source) openNext() error {
 	case err != nil:
 		return s.problem("a zstd frame cannot be decoded, or is not the one that was read before")
 	}
-	s.lines.reset(s.text, s.at.inner)
+	s.lines.Reset(s.text, s.at.inner)
 	s.open = true
 	return nil
 }
@@ -150,3 +152,8 @@ func (s *source) frameEnd(at int64) int64 {
 func (s *source) problem(reason string) error {
 	return reader.Unreadable(s.path, s.number+1, s.at.offset, "%s", reason)
 }
+
+// kept is what is kept of a long line. An envelope has depth 1, its data 2, a
+// message 3, its content list 4, a block 5, and the content of a block 6: lists
+// may end early from depth 4 on, objects from 6 on.
+func kept() jsonl.Bounds { return jsonl.Kept(4, 6) }

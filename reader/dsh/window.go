@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -65,7 +66,7 @@ func (w *window) read(ctx context.Context, at session.Checkpoint, whole bool, em
 	s := newSource(w.f, w.path, w.size, where, number)
 	defer s.close()
 	for first := true; d.next <= w.to; first = false {
-		s.lines.whole = whole || d.next >= w.from
+		s.lines.Whole = whole || d.next >= w.from
 		rec, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -95,37 +96,37 @@ func (w *window) read(ctx context.Context, at session.Checkpoint, whole bool, em
 func (w *window) line(ctx context.Context, d *Decoder, rec *record, emit func(session.Raw) error) error {
 	if d.next < w.from {
 		before := *d
-		r, bad := d.skim(rec.text)
+		r, bad := d.skim(rec.Text)
 		switch {
 		case bad != nil:
-			if rec.full || rec.clipped && bad.torn {
+			if rec.Full || rec.Clipped && bad.torn {
 				return errNotWhole
 			}
 			return bad
 		case r == nil || d.next <= w.from:
 			return nil
-		case rec.clipped:
+		case rec.Clipped:
 			return errNotWhole
 		}
 		*d = before
 	}
 	if !d.rooted {
-		if err := w.root(ctx, d, rec.text); err != nil {
+		if err := w.root(ctx, d, rec.Text); err != nil {
 			return err
 		}
 	}
-	got, bad := d.decode(rec.text, rec.clipped, rec.place)
+	got, bad := d.decode(rec.Text, rec.Clipped, rec.place)
 	if bad != nil {
 		return bad
 	}
-	return got.each(rec.text, w.from, w.to, emit)
+	return got.each(rec.Text, w.from, w.to, emit)
 }
 
 // root finds out, where it matters, after which results the rewritten ones of
 // the older shape are named. That takes everything before; such logs are rare.
 func (w *window) root(ctx context.Context, d *Decoder, text []byte) error {
 	e, _, bad := d.open(text)
-	if bad != nil || !is(e.typ, session.ToolResult) || field(e.data, "message") != nil || !isObject(e.op) {
+	if bad != nil || !jsonl.Is(e.typ, session.ToolResult) || jsonl.Field(e.data, "message") != nil || !jsonl.IsObject(e.op) {
 		return nil
 	}
 	all := NewDecoder(w.header)
@@ -136,7 +137,7 @@ func (w *window) root(ctx context.Context, d *Decoder, text []byte) error {
 		if err != nil {
 			return err
 		}
-		if _, bad := all.decode(rec.text, rec.clipped, rec.place); bad != nil {
+		if _, bad := all.decode(rec.Text, rec.Clipped, rec.place); bad != nil {
 			return bad
 		}
 	}

@@ -1,4 +1,4 @@
-package dsh
+package jsonl
 
 import (
 	"bytes"
@@ -9,24 +9,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// valid reports whether a line is one JSON value as the writer's own parser
+// Valid reports whether a line is one JSON value as the writer's own parser
 // takes it: names may repeat, text may hold lone surrogates.
-func valid(line []byte) bool {
+func Valid(line []byte) bool {
 	return jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// cursor walks the members of an object or the elements of an array in JSON
+// Cursor walks the members of an object or the elements of an array in JSON
 // that is known to be valid. Nothing it returns is copied.
-type cursor struct {
+type Cursor struct {
 	b []byte
 	i int
 }
 
-// enter starts behind the opening bracket of v.
-func enter(v []byte) cursor { return cursor{v, 1} }
+// Enter starts behind the opening bracket of v.
+func Enter(v []byte) Cursor { return Cursor{v, 1} }
 
-// member returns the next name, unquoted, and its value.
-func (c *cursor) member() (name, value []byte, ok bool) {
+// Member returns the next name, unquoted, and its value.
+func (c *Cursor) Member() (name, value []byte, ok bool) {
 	if !c.more('}') {
 		return nil, nil, false
 	}
@@ -36,34 +36,34 @@ func (c *cursor) member() (name, value []byte, ok bool) {
 		// The error is about invalid UTF-8, which has been replaced.
 		name, _ = jsontext.AppendUnquote(nil, c.b[c.i:end])
 	}
-	c.i = skipSpace(c.b, end) + 1
+	c.i = SkipSpace(c.b, end) + 1
 	value, _ = c.value()
 	return name, value, true
 }
 
-// element returns the next element of an array.
-func (c *cursor) element() ([]byte, bool) {
+// Element returns the next element of an array.
+func (c *Cursor) Element() ([]byte, bool) {
 	if !c.more(']') {
 		return nil, false
 	}
 	return c.value()
 }
 
-func (c *cursor) more(closing byte) bool {
-	c.i = skipSpace(c.b, c.i)
+func (c *Cursor) more(closing byte) bool {
+	c.i = SkipSpace(c.b, c.i)
 	if c.i < len(c.b) && c.b[c.i] == ',' {
-		c.i = skipSpace(c.b, c.i+1)
+		c.i = SkipSpace(c.b, c.i+1)
 	}
 	return c.i < len(c.b) && c.b[c.i] != closing
 }
 
-func (c *cursor) value() ([]byte, bool) {
-	start := skipSpace(c.b, c.i)
+func (c *Cursor) value() ([]byte, bool) {
+	start := SkipSpace(c.b, c.i)
 	c.i = skipValue(c.b, start)
 	return c.b[start:c.i], true
 }
 
-func skipSpace(b []byte, i int) int {
+func SkipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
 		i++
 	}
@@ -125,22 +125,22 @@ func isBreak(c byte) bool {
 	return false
 }
 
-func isObject(v []byte) bool { return len(v) > 0 && v[0] == '{' }
-func isArray(v []byte) bool  { return len(v) > 0 && v[0] == '[' }
-func isString(v []byte) bool { return len(v) > 0 && v[0] == '"' }
-func isNumber(v []byte) bool {
+func IsObject(v []byte) bool { return len(v) > 0 && v[0] == '{' }
+func IsArray(v []byte) bool  { return len(v) > 0 && v[0] == '[' }
+func IsString(v []byte) bool { return len(v) > 0 && v[0] == '"' }
+func IsNumber(v []byte) bool {
 	return len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9')
 }
 
-// field returns the last member of that name; nil if v is no object or has none.
-func field(v []byte, name string) []byte {
-	if !isObject(v) {
+// Field returns the last member of that name; nil if v is no object or has none.
+func Field(v []byte, name string) []byte {
+	if !IsObject(v) {
 		return nil
 	}
 	var found []byte
-	c := enter(v)
+	c := Enter(v)
 	for {
-		n, value, ok := c.member()
+		n, value, ok := c.Member()
 		if !ok {
 			return found
 		}
@@ -150,10 +150,10 @@ func field(v []byte, name string) []byte {
 	}
 }
 
-// textOf returns a string value with lone surrogates and invalid bytes replaced
+// Text returns a string value with lone surrogates and invalid bytes replaced
 // by U+FFFD, or "" if v is no string. The result is a copy.
-func textOf(v []byte) string {
-	if !isString(v) {
+func Text(v []byte) string {
+	if !IsString(v) {
 		return ""
 	}
 	if inner := v[1 : len(v)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
@@ -163,27 +163,27 @@ func textOf(v []byte) string {
 	return string(text)
 }
 
-// filled reports whether v is a string that is not empty.
-func filled(v []byte) bool { return isString(v) && len(v) > 2 }
+// Filled reports whether v is a string that is not empty.
+func Filled(v []byte) bool { return IsString(v) && len(v) > 2 }
 
-// is reports whether v is the given string.
-func is(v []byte, want string) bool {
-	if !isString(v) {
+// Is reports whether v is the given string.
+func Is(v []byte, want string) bool {
+	if !IsString(v) {
 		return false
 	}
 	if inner := v[1 : len(v)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner) == want
 	}
-	return textOf(v) == want
+	return Text(v) == want
 }
 
-// maxSafe is the largest integer that the writer's number type holds exactly.
-const maxSafe = 1<<53 - 1
+// MaxSafe is the largest integer that the writer's number type holds exactly.
+const MaxSafe = 1<<53 - 1
 
-// safeInt returns the value of a number that is a safe integer for the writer,
+// SafeInt returns the value of a number that is a safe integer for the writer,
 // however it is spelled (6, 6.0 and 0.6e1 are one number).
-func safeInt(v []byte) (int64, bool) {
-	if !isNumber(v) {
+func SafeInt(v []byte) (int64, bool) {
+	if !IsNumber(v) {
 		return 0, false
 	}
 	if len(v) < 17 && v[0] != '-' {
@@ -196,18 +196,41 @@ func safeInt(v []byte) (int64, bool) {
 			n = n*10 + int64(c-'0')
 		}
 		if n >= 0 {
-			return n, n <= maxSafe
+			return n, n <= MaxSafe
 		}
 	}
 	f, err := strconv.ParseFloat(string(v), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > maxSafe {
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > MaxSafe {
 		return 0, false
 	}
 	return int64(f), true
 }
 
-// natural is safeInt for numbers that are not negative.
-func natural(v []byte) (int64, bool) {
-	n, ok := safeInt(v)
+// Natural is safeInt for numbers that are not negative.
+func Natural(v []byte) (int64, bool) {
+	n, ok := SafeInt(v)
 	return n, ok && n >= 0
+}
+
+// Values takes a line apart that should be one value: the values that stand one
+// after another from its start, and what is left over that is none. NUL bytes
+// around them are left out, as power failures leave them.
+func Values(line []byte) (values [][]byte, rest []byte) {
+	line = bytes.Trim(line, "\x00 \t\r\n")
+	if len(line) == 0 {
+		return nil, nil
+	}
+	if Valid(line) {
+		return [][]byte{line}, nil
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	end := 0
+	for {
+		v, err := d.ReadValue()
+		if err != nil {
+			return values, bytes.Trim(line[end:], "\x00 \t\r\n")
+		}
+		end = int(d.InputOffset())
+		values = append(values, line[end-len(v):end:end])
+	}
 }

@@ -1,33 +1,35 @@
-package dsh
+package jsonl
 
-// bounds say how much of a line is kept, in bytes of JSON.
-type bounds struct {
-	line  int // a longer line is clipped while it streams by
-	text  int // a string keeps this much
-	total int // beyond it, lists end early and strings are short
-	late  int // what a string keeps beyond total
-	most  int // beyond it, there is no text
+// Bounds say how much of a line is kept, in bytes of JSON.
+type Bounds struct {
+	Line  int // a longer line is clipped while it streams by
+	Text  int // a string keeps this much
+	Total int // beyond it, lists end early and strings are short
+	Late  int // what a string keeps beyond Total
+	Most  int // beyond it, there is no text
+
+	// Depths from which elements and members may be dropped; the line's own
+	// brackets have depth 1. What stands above is what a record is known by.
+	Elements, Members int
 }
 
-// kept is what Read keeps: what a document can use, and something more.
-var kept = bounds{line: 4 << 20, text: 8<<20 + 64<<10, total: 24 << 20, late: 4 << 10, most: 48 << 20}
+// Kept returns what a document can use, and something more, with the depths at
+// which lists and objects may end early.
+func Kept(elements, members int) Bounds {
+	return Bounds{
+		Line: 4 << 20, Text: 8<<20 + 64<<10, Total: 24 << 20, Late: 4 << 10, Most: 48 << 20,
+		Elements: elements, Members: members,
+	}
+}
 
 // maxDepth is how deeply the parser allows values to be nested.
 const maxDepth = 10_000
-
-// Depths beyond which members and elements may be dropped: an envelope has
-// depth 1, its data 2, a message 3, its content list 4, a block 5, and the
-// content of a block 6. What stands above is what a record is checked by.
-const (
-	dropElements = 4
-	dropMembers  = 6
-)
 
 // clipper shortens one line of JSON as it streams by: strings are cut, and when
 // that is not enough, lists end early. From valid JSON it makes valid JSON;
 // what it drops is not checked.
 type clipper struct {
-	bounds
+	Bounds
 	out     []byte
 	dropped bool
 	broken  bool // it is no JSON
@@ -47,7 +49,7 @@ const (
 )
 
 func (c *clipper) reset() {
-	*c = clipper{bounds: c.bounds, out: c.out[:0], stack: c.stack[:0]}
+	*c = clipper{Bounds: c.Bounds, out: c.out[:0], stack: c.stack[:0]}
 }
 
 // feed takes the next piece of the line.
@@ -58,7 +60,7 @@ func (c *clipper) feed(p []byte) {
 		} else {
 			c.structure(p[i])
 		}
-		c.full = len(c.out) > c.most
+		c.full = len(c.out) > c.Most
 	}
 }
 
@@ -123,10 +125,10 @@ func (c *clipper) keep(p []byte) {
 }
 
 func (c *clipper) limit() int {
-	if len(c.out)-c.length > c.total {
-		return c.late
+	if len(c.out)-c.length > c.Total {
+		return c.Late
 	}
-	return c.text
+	return c.Text
 }
 
 // structure takes one byte outside of strings.
@@ -168,11 +170,11 @@ func (c *clipper) structure(b byte) {
 // ends reports whether the list or object at hand gets no further entries.
 func (c *clipper) ends() bool {
 	depth := len(c.stack)
-	if depth == 0 || len(c.out) <= c.total {
+	if depth == 0 || len(c.out) <= c.Total {
 		return false
 	}
 	if c.stack[depth-1] == '[' {
-		return depth >= dropElements
+		return depth >= c.Elements
 	}
-	return depth >= dropMembers
+	return depth >= c.Members
 }

@@ -1,0 +1,7 @@
+// Package jsonl owns what readers of line-delimited JSON have in common: lines
+// of bounded size out of a stream of any (Lines), and a walk over valid JSON
+// that keeps a value's bytes, number forms and repeated names (Cursor, Field).
+//
+// It knows no agent and no event: what a line means is the business of the
+// reader above it. Start at Lines.Next.
+package jsonl

@@ -1,0 +1,85 @@
+package jsonl
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestValues(t *testing.T) {
+	for _, c := range []struct {
+		name, line string
+		want       []string
+		rest       string
+	}{
+		{"one", ` {"a":1} `, []string{`{"a":1}`}, ""},
+		{"glued", `{"a":1}{"b":"}{"}`, []string{`{"a":1}`, `{"b":"}{"}`}, ""},
+		{"glued with a gap", `{"a":1} 7 "x"`, []string{`{"a":1}`, `7`, `"x"`}, ""},
+		{"a torn line before a whole one", `{"a":"x{"b":1}`, nil, `{"a":"x{"b":1}`},
+		{"a torn line behind a whole one", `{"a":1}{"b":`, []string{`{"a":1}`}, `{"b":`},
+		{"NULs around", "\x00\x00{\"a\":1}\x00", []string{`{"a":1}`}, ""},
+		{"names twice, lone surrogates", `{"a":"\ud800","a":2}`, []string{`{"a":"\ud800","a":2}`}, ""},
+		{"nothing", " \t", nil, ""},
+		{"no JSON", "hello", nil, "hello"},
+	} {
+		values, rest := Values([]byte(c.line))
+		var got []string
+		for _, v := range values {
+			got = append(got, string(v))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || string(rest) != c.rest {
+			t.Errorf("%s: rest %q (-want +got):\n%s", c.name, rest, diff)
+		}
+	}
+}
+
+// Whatever a line holds, its values and the rest are all of it, in order.
+func FuzzValues(f *testing.F) {
+	f.Add([]byte(`{"a":1}[2]x`))
+	f.Add([]byte("\x00{}{"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		values, rest := Values(line)
+		at := 0
+		for _, v := range values {
+			if !Valid(v) {
+				t.Fatalf("%q is no value", v)
+			}
+			for at < len(line) && string(line[at:min(len(line), at+len(v))]) != string(v) {
+				at++
+			}
+			at += len(v)
+		}
+		if at > len(line) || at+len(rest) > len(line) {
+			t.Fatalf("%d bytes give values up to %d and a rest of %d", len(line), at, len(rest))
+		}
+	})
+}
+
+func TestWalk(t *testing.T) {
+	v := []byte(`{ "a" : 1 , "b":[true,"]",{"c":null}],"\u0061":2 }`)
+	if got := string(Field(v, "a")); got != "2" {
+		t.Errorf("the last of two equal names is %s", got)
+	}
+	c := Enter(Field(v, "b"))
+	var got []string
+	for {
+		e, ok := c.Element()
+		if !ok {
+			break
+		}
+		got = append(got, string(e))
+	}
+	if diff := cmp.Diff([]string{"true", `"]"`, `{"c":null}`}, got); diff != "" {
+		t.Errorf("elements (-want +got):\n%s", diff)
+	}
+	for in, want := range map[string]int64{"6": 6, "6.0": 6, "0.6e1": 6, "-3": -3} {
+		if got, ok := SafeInt([]byte(in)); !ok || got != want {
+			t.Errorf("%s is %d, %t", in, got, ok)
+		}
+	}
+	for _, in := range []string{"6.5", "9007199254740993", "1e400", `"6"`} {
+		if got, ok := SafeInt([]byte(in)); ok {
+			t.Errorf("%s is %d", in, got)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package reader
+
+import (
+	"context"
+
+	"github.com/yorehq/yore/session"
+)
+
+// Process is a running process of an agent.
+type Process struct {
+	PID  int
+	Busy bool // it is working on something now, as far as the agent says
+}
+
+// Liveness is implemented by readers whose agent says which sessions are open.
+type Liveness interface {
+	// Running returns the sessions below a root that a process has open, by the
+	// agent's own registry or locks, each checked against the process. It only
+	// reads and takes no lock. What cannot be read is left out.
+	Running(ctx context.Context, root string) (map[session.ID]Process, error)
+}
+
+// CallFinder is implemented by readers that can tell in which session a tool
+// call was made.
+type CallFinder interface {
+	// FindCall looks for the session of a workspace whose log holds the tool call
+	// with this id, newest files first and from their ends; how far it looks is
+	// bounded.
+	FindCall(ctx context.Context, root, workspace, callID string) (session.ID, bool, error)
+}
+
+// Resumer is implemented by readers whose agent can take a session up again.
+type Resumer interface {
+	// ResumeCommand returns the shell command that does so; "" if there is none
+	// for this session.
+	ResumeCommand(h session.Header) string
+}
+
+// Titler is implemented by readers whose agent keeps titles outside of its logs.
+type Titler interface {
+	// Title returns a session's title, if it has one there. It outranks what the
+	// log itself gives.
+	Title(ctx context.Context, src Source) (title string, ok bool, err error)
+}
