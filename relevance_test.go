@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -116,8 +115,23 @@ func compareFigures(t *testing.T, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the figures have changed; if that is meant, run with -update (-committed +now):\n%s", diff)
+	// Line by line, whole lines, so that a rank can be read in its question.
+	was, now := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	var diff strings.Builder
+	for i := range max(len(was), len(now)) {
+		var a, b string
+		if i < len(was) {
+			a = was[i]
+		}
+		if i < len(now) {
+			b = now[i]
+		}
+		if a != b {
+			fmt.Fprintf(&diff, "-%s\n+%s\n", a, b)
+		}
+	}
+	if diff.Len() > 0 {
+		t.Errorf("the figures have changed; if that is meant, run with -update (-committed +now):\n%s", diff.String())
 	}
 }
 
