@@ -20,7 +20,9 @@ type Health struct {
 	Problems []Problem // by path
 	Index    sqlite.Health
 	IndexErr error // why the index cannot be used; nothing else is known then
-	Deep     bool  // every log was read and every page of the index
+	Deep     bool  // every log was to be read, and every page of the index
+	Behind   int   // deep: logs that could not be read to their end just now
+	Stale    bool  // deep: another process was indexing meanwhile
 }
 
 // RootHealth counts the sessions below one root.
@@ -79,9 +81,11 @@ func (h *History) Health(ctx context.Context, deep bool, progress func(done, tot
 	if h.err != nil {
 		return out, nil
 	}
-	if _, err := h.ingest.Refresh(ctx, session.Scope{All: deep}, progress); err != nil {
+	coverage, err := h.ingest.Refresh(ctx, session.Scope{All: deep}, progress)
+	if err != nil {
 		return out, err
 	}
+	out.Behind, out.Stale = coverage.Behind, coverage.Stale
 	files, err := h.index.Files(ctx, ingest.FileLookup{})
 	if err != nil {
 		return out, err

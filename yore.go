@@ -125,7 +125,7 @@ func (h *History) work(o Options) {
 		return
 	}
 	h.working.Go(func() {
-		if _, err := h.ingest.Refresh(ctx, session.Scope{Workspaces: o.Workspaces}, nil); err != nil && !fault.IsContext(err) {
+		if _, err := h.ingest.Refresh(ctx, session.Scope{Workspaces: o.Workspaces}, nil); err != nil && ctx.Err() == nil {
 			h.logger.Warn("indexing at start-up failed", "error", err)
 		}
 	})

@@ -44,6 +44,8 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A second interrupt ends the process if the first one does not.
+	context.AfterFunc(ctx, stop)
 	a := &app{
 		in: in, raw: out, out: bufio.NewWriter(out), errs: errs, getenv: os.Getenv,
 		screen: isTerminal(out), errScreen: isTerminal(errs),
@@ -74,15 +76,15 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.errs)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if flushed := a.out.Flush(); err == nil {
 		err = flushed
 	}
-	return a.verdict(ctx, err)
+	return a.verdict(ctx, cmd, err)
 }
 
 // verdict says on standard error what went wrong and gives the exit code.
-func (a *app) verdict(ctx context.Context, err error) int {
+func (a *app) verdict(ctx context.Context, cmd *cobra.Command, err error) int {
 	code, coded := fault.Of(err)
 	switch {
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
@@ -91,7 +93,7 @@ func (a *app) verdict(ctx context.Context, err error) int {
 		fmt.Fprintln(a.errs, "yore: interrupted")
 		return exitInterrupted
 	case err != nil && !a.began:
-		a.complain(render.Line(err.Error(), 0), "`yore --help` and `yore COMMAND --help` show what there is.")
+		a.complain(render.Line(err.Error(), 0), "Usage: "+cmd.UseLine()+"; `"+cmd.CommandPath()+" --help` explains it.")
 		return exitUsage
 	case err != nil && coded:
 		a.explain(code, err)
@@ -178,10 +180,10 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
 	}
 	root.SetVersionTemplate("yore {{.Version}}\n")
 	f := root.PersistentFlags()
-	f.String("index", "", "folder of the index (default: below the user's cache folder)")
-	f.StringArray("root", nil, "where an agent keeps its sessions, as AGENT=DIR; repeatable, replaces the known places")
-	f.String("config", "", "configuration file (default: yore/config.toml in the user's configuration folder)")
-	f.String("log-level", "", "what is logged to standard error: debug, info, warn or error (default warn)")
+	f.String("index", "", "`DIR` of the index (default: below the user's cache folder)")
+	f.StringArray("root", nil, "where an agent keeps its sessions, as `AGENT=DIR`; repeatable, replaces the known places")
+	f.String("config", "", "configuration `FILE` (default: yore/config.toml in the user's configuration folder)")
+	f.String("log-level", "", "`LEVEL` of what is logged to standard error: debug, info, warn or error (default warn)")
 	root.AddCommand(
 		a.searchCommand(), a.eventsCommand(), a.listCommand(), a.readCommand(), a.traceCommand(), a.eventTraceCommand(),
 		a.indexCommand(), a.doctorCommand(), a.mcpCommand(), a.demoCommand(), a.versionCommand(),
@@ -191,6 +193,11 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
 
 // prepare resolves the configuration before any command runs.
 func (a *app) prepare(cmd *cobra.Command, _ []string) error {
+	// Cobra would look at these only later, when a wrong use is no longer told
+	// from a failure.
+	if err := cmd.ValidateFlagGroups(); err != nil {
+		return err
+	}
 	a.began = true
 	s, err := a.configure(cmd)
 	if err != nil {

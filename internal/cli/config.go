@@ -90,7 +90,7 @@ func (l *layers) oneOf(name, fallback string, words ...string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", wrong(origin, v, strings.Join(words, ", "))
+	return "", wrong(origin, v, strings.Join(words[:len(words)-1], ", ")+" or "+words[len(words)-1])
 }
 
 // count returns a setting that must be a number, not negative.

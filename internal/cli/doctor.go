@@ -145,8 +145,10 @@ func verdictText(h yore.Health) string {
 	switch {
 	case h.IndexErr != nil:
 		checked = "Checked: that the roots are there, and the index; no log was looked at."
+	case h.Deep && (h.Stale || h.Behind > 0):
+		checked = "Checked: every page of the index, and the logs as far as they could be read while another process was indexing; call again for the rest."
 	case h.Deep:
-		checked = "Checked: every log to its end, and every page of the index."
+		checked = "Checked: every log to its end or to its first fault, and every page of the index."
 	case unread > 0:
 		checked = fmt.Sprintf("Checked: the header of every log, and what the index says of those it has read; %d logs were never read (--deep reads them).", unread)
 	default:

@@ -46,7 +46,7 @@ folded and ranked as in ` + "`yore search`" + `.
 	}
 	o.scope.flags(cmd)
 	o.events.flags(cmd)
-	cmd.Flags().StringVar(&o.text, "text", "", "only events of the list that hold this text literally")
+	cmd.Flags().StringVar(&o.text, "text", "", "only events of the list that hold this `TEXT` literally")
 	rankFlags(cmd)
 	limitFlag(cmd, &o.limit, 100, "events")
 	jsonFlag(cmd, &o.json)
@@ -91,6 +91,8 @@ func (a *app) searchEvents(ctx context.Context, g *authz.Grant, o eventsOptions,
 	if err != nil {
 		return err
 	}
+	// This session was read; others of its workspace do not matter here.
+	page.Coverage.Unreadable = 0
 	a.covered(page.Coverage)
 	if !o.json {
 		return a.emitPainted(render.EventsText(render.Events{Info: page.Info, Hits: page.Hits, Capped: page.More, Coverage: page.Coverage}, 0))

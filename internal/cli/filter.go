@@ -22,13 +22,13 @@ type sessionFlags struct {
 
 func (s *sessionFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&s.ids, "session", nil, "only these sessions: ids, or their unique beginnings")
-	f.StringSliceVar(&s.agents, "agent", nil, "only sessions of these agents")
+	f.StringSliceVar(&s.ids, "session", nil, "only these sessions: `IDS`, or their unique beginnings")
+	f.StringSliceVar(&s.agents, "agent", nil, "only sessions of these `AGENTS`")
 	f.StringVar(&s.createdFrom, "created-from", "", "created at or after this `TIME`")
 	f.StringVar(&s.createdTo, "created-to", "", "created at or before this `TIME`")
-	f.StringSliceVar(&s.parents, "parent", nil, "only direct children of these sessions")
+	f.StringSliceVar(&s.parents, "parent", nil, "only direct children of the sessions with these `IDS`")
 	f.BoolVar(&s.roots, "roots", false, "only sessions without a parent; with --parent: these as well")
-	f.StringSliceVar(&s.availability, "availability", nil, "live or persisted")
+	f.StringSliceVar(&s.availability, "availability", nil, "only sessions that exist at these `PLACES`: live, persisted")
 }
 
 // filter resolves the flags within a corpus.
@@ -66,12 +66,12 @@ type eventFlags struct {
 
 func (e *eventFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Int64Var(&e.seqFrom, "seq-from", 0, "events from this sequence number on")
-	f.Int64Var(&e.seqTo, "seq-to", session.MaxSafe, "events up to this sequence number")
+	f.Int64Var(&e.seqFrom, "seq-from", 0, "events from sequence number `SEQ` on")
+	f.Int64Var(&e.seqTo, "seq-to", session.MaxSafe, "events up to sequence number `SEQ`")
 	f.StringVar(&e.timeFrom, "time-from", "", "events at or after this `TIME`")
 	f.StringVar(&e.timeTo, "time-to", "", "events at or before this `TIME`")
-	f.StringSliceVar(&e.types, "type", nil, "only these types, such as user/message or tool/call")
-	f.StringSliceVar(&e.surfaces, "surface", nil, "only events that are current, shadowed or log-only")
+	f.StringSliceVar(&e.types, "type", nil, "only these `TYPES`, such as user/message or tool/call")
+	f.StringSliceVar(&e.surfaces, "surface", nil, "only events with one of these `STATES`: current, shadowed, log-only")
 	f.Lookup("seq-to").DefValue = "" // the last one there is
 }
 
@@ -102,14 +102,14 @@ func (e *eventFlags) filter(cmd *cobra.Command) (query.EventFilter, error) {
 // flag, environment, file or default.
 func rankFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.String("match", "", "auto: the whole query first, then some of its words; literal: the whole query only (default auto)")
-	f.String("order", "", "relevance or matches (default relevance)")
+	f.String("match", "", "`HOW` to match; auto: the whole query first, then some of its words; literal: the whole query only (default auto)")
+	f.String("order", "", "`ORDER` of hits: relevance or matches (default relevance)")
 	f.Bool("inherited", false, "show what a fork inherited beside where it came from")
-	f.Int("snippet", 0, "length of a snippet in code points (default 240)")
+	f.Int("snippet", 0, "length `N` of a snippet in code points (default 240)")
 }
 
 func limitFlag(cmd *cobra.Command, limit *int, fallback int, what string) {
-	cmd.Flags().IntVarP(limit, "limit", "n", fallback, "at most so many "+what)
+	cmd.Flags().IntVarP(limit, "limit", "n", fallback, "at most `N` "+what)
 }
 
 func checkLimit(limit int) error {

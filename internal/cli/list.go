@@ -42,7 +42,7 @@ punctuation included; ` + "`yore search`" + ` ranks and folds instead.
 	}
 	o.scope.flags(cmd)
 	o.sessions.flags(cmd)
-	cmd.Flags().StringVar(&o.text, "text", "", "only sessions with an event that holds this text literally")
+	cmd.Flags().StringVar(&o.text, "text", "", "only sessions with an event that holds this `TEXT` literally")
 	limitFlag(cmd, &o.limit, 50, "sessions")
 	jsonFlag(cmd, &o.json)
 	return cmd

@@ -41,9 +41,9 @@ and the agent gets its beginning and end and where the file is.
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), workspace) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&workspace, "workspace", "w", "", "the workspace, a directory (default: the one the server was started in)")
-	f.String("search-mode", "", "when indexing begins: startup, first-search, or never, without search (default startup)")
-	f.String("max-inline-bytes", "", "the longest result given inline, in bytes; 0: any (default: by the agent)")
+	f.StringVarP(&workspace, "workspace", "w", "", "the workspace `DIR` (default: the one the server was started in)")
+	f.String("search-mode", "", "`WHEN` indexing begins: startup, first-search, or never, without search (default startup)")
+	f.String("max-inline-bytes", "", "the longest result given inline, `N` bytes; 0: any (default: by the agent)")
 	rankFlags(cmd)
 	return cmd
 }

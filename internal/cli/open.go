@@ -27,7 +27,7 @@ type scope struct {
 }
 
 func (s *scope) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&s.dir, "workspace", "w", "", "the workspace, a directory (default: the one you are in)")
+	cmd.Flags().StringVarP(&s.dir, "workspace", "w", "", "the workspace `DIR` (default: the one you are in)")
 	cmd.Flags().BoolVarP(&s.all, "all", "a", false, "every workspace")
 	cmd.MarkFlagsMutuallyExclusive("workspace", "all")
 }
@@ -159,7 +159,7 @@ func candidates(text string, found []query.Info) error {
 	if more := len(found) - maxCandidates; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return fault.New(fault.InvalidFilter, "%d sessions begin with %s: %s", len(found), render.Name(text), strings.Join(names, ", "))
+	return fault.New(fault.InvalidFilter, "%d sessions begin with %s, type more of it: %s", len(found), render.Name(text), strings.Join(names, ", "))
 }
 
 // visible lists every session of the scope.

@@ -36,9 +36,9 @@ several that the agent packed into a row) is printed as it is reconstructed.`,
 	}
 	o.scope.flags(cmd)
 	f := cmd.Flags()
-	f.Int64VarP(&o.before, "before", "B", 0, "so many events before it")
-	f.Int64VarP(&o.after, "after", "A", 0, "so many events after it")
-	f.Int64VarP(&o.context, "context", "C", 0, "so many events on both sides")
+	f.Int64VarP(&o.before, "before", "B", 0, "`N` events before it")
+	f.Int64VarP(&o.after, "after", "A", 0, "`N` events after it")
+	f.Int64VarP(&o.context, "context", "C", 0, "`N` events on both sides")
 	f.BoolVar(&o.raw, "raw", false, "print the exact bytes of the record and nothing else")
 	jsonFlag(cmd, &o.json)
 	cmd.MarkFlagsMutuallyExclusive("raw", "json")

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write docs/cli.md")
+
+const page = "../../docs/cli.md"
+
+// TestPage holds docs/cli.md to the commands.
+func TestPage(t *testing.T) {
+	var b bytes.Buffer
+	a := &app{out: bufio.NewWriter(&b)}
+	root := a.newRoot()
+	fmt.Fprintf(&b, "# The command line\n\nMade from the commands by `go test ./internal/cli -run TestPage -update`; change them, not this page.\n\n%s\n\n", root.Long)
+	b.WriteString("Every command takes these flags:\n\n```text\n" + root.PersistentFlags().FlagUsages() + "```\n\n")
+	b.WriteString("Settings come from flags, then from the environment (`YORE_INDEX`, `YORE_ROOTS` as a list of `AGENT=DIR`, `YORE_CONFIG`, " +
+		"`YORE_MATCH`, `YORE_ORDER`, `YORE_INHERITED`, `YORE_SNIPPET`, `YORE_SEARCH_MODE`, `YORE_MAX_INLINE_BYTES`, `YORE_LOG_LEVEL`), " +
+		"then from `yore/config.toml` in the user's configuration folder, then from defaults; never from a workspace. The file:\n\n" +
+		"```toml\nindex = \"~/.cache/yore\"       # absolute, or in the home folder\nmatch = \"auto\"                # auto, literal\n" +
+		"order = \"relevance\"           # relevance, matches\ninherited = false             # show what a fork inherited as well\n" +
+		"snippet = 240                 # code points\nsearch-mode = \"startup\"       # of the MCP server: startup, first-search, never\n" +
+		"max-inline-bytes = 10000      # of the MCP server; left out: by the agent\nlog-level = \"warn\"            # debug, info, warn, error\n\n" +
+		"[roots]                       # replaces the usual places\ndsh = [\"~/.dsh/sessions\"]\n```\n")
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "help" && c.Name() != "completion" {
+			describe(&b, c)
+		}
+	}
+	b.WriteString("\n## yore completion\n\n`yore completion bash|zsh|fish|powershell` prints a script that completes commands and flags in that shell.\n")
+	if *update {
+		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(b.String(), string(got)); d != "" {
+		t.Errorf("docs/cli.md is not what the commands say (-want +got):\n%s", d)
+	}
+}
+
+func describe(b *bytes.Buffer, c *cobra.Command) {
+	about := c.Long
+	if about == "" {
+		about = c.Short + "."
+	}
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n%s\n```\n", c.CommandPath(), strings.TrimSpace(about), c.UseLine())
+	if c.Example != "" {
+		fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
+	}
+	if usages := c.LocalNonPersistentFlags().FlagUsages(); usages != "" {
+		fmt.Fprintf(b, "\n```text\n%s```\n", usages)
+	}
+}
+
+// Every command says what it is for, and those that take something show how.
+func TestHelpTeaches(t *testing.T) {
+	root := (&app{}).newRoot()
+	for _, c := range root.Commands() {
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s has the short help %q", c.Name(), c.Short)
+		}
+		if c.Name() != "version" && c.Name() != "demo" && !strings.Contains(c.Example, "yore "+c.Name()) && c.Name() != "mcp" {
+			t.Errorf("%s shows no example", c.Name())
+		}
+	}
+}
