@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/readertest"
 	"github.com/yorehq/yore/session"
 )
@@ -19,29 +20,21 @@ func TestLongLines(t *testing.T) {
 		`"},{"type":"text","text":"` + text[:20<<20] + `"},{"type":"text","text":"` + text[:20<<20] + `"}],"source":{"kind":"user"}},"sourceEventSeqs":[],"surfaceOp":"append"}`
 	unneeded := `{"type":"tool/code-dispatch","seq":0,"time":1,"data":{"content":"` + text + `"}}`
 	const most = 100 << 20
-	for name, line := range map[string]string{"needed": needed, "not needed": unneeded} {
-		for encoding, src := range map[string]func() []session.Event{
-			"raw": func() []session.Event { return readertest.Memory(t, New(), rawLog(t, nil, line, turnStart(1)), most) },
-			"zstd": func() []session.Event {
-				return readertest.Memory(t, New(), zstdLog(t, nil, line+"\n"+turnStart(1)+"\n"), most)
-			},
-		} {
-			events := src()
-			if len(events) != 2 || !events[0].Body.Clipped || events[1].Body.Clipped {
-				t.Fatalf("%s, %s: %d events", name, encoding, len(events))
-			}
-			if name == "not needed" {
-				continue
-			}
-			e := events[0]
-			if e.Body.Speaker != session.Human || e.Op.Kind != session.OpAppend || e.Sources == nil || len(e.Body.Blocks) != 3 {
-				t.Fatalf("%s: the long event is not understood", encoding)
-			}
-			if got := len(e.Body.Blocks[0].Text); got < 8<<20 || got > 9<<20 {
-				t.Errorf("%s: %d bytes of the text were kept", encoding, got)
-			}
+	read := func(src reader.Source) session.Event {
+		events := readertest.Memory(t, New(), src, most)
+		if len(events) != 2 || !events[0].Body.Clipped || events[1].Body.Clipped {
+			t.Fatalf("%s: %d events", src.Path, len(events))
 		}
+		return events[0]
 	}
+	e := read(rawLog(t, nil, needed, turnStart(1)))
+	if e.Body.Speaker != session.Human || e.Op.Kind != session.OpAppend || e.Sources == nil || len(e.Body.Blocks) != 3 {
+		t.Error("the long event is not understood")
+	}
+	if got := len(e.Body.Blocks[0].Text); got < 8<<20 || got > 9<<20 {
+		t.Errorf("%d bytes of the text were kept", got)
+	}
+	read(zstdLog(t, nil, unneeded+"\n"+turnStart(1)+"\n"))
 }
 
 // A window gives a long line as a whole, and passes over one before it.

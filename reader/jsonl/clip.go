@@ -17,7 +17,7 @@ type Bounds struct {
 // which lists and objects may end early.
 func Kept(elements, members int) Bounds {
 	return Bounds{
-		Line: 4 << 20, Text: 8<<20 + 64<<10, Total: 24 << 20, Late: 4 << 10, Most: 48 << 20,
+		Line: 4 << 20, Text: 8<<20 + 64<<10, Total: 9 << 20, Late: 4 << 10, Most: 24 << 20,
 		Elements: elements, Members: members,
 	}
 }
@@ -54,6 +54,10 @@ func (c *clipper) reset() {
 
 // feed takes the next piece of the line.
 func (c *clipper) feed(p []byte) {
+	if need := len(c.out) + len(p); need > cap(c.out) && !c.full && !c.broken {
+		// By doubling: append would grow a large slice in many small steps.
+		c.out = append(make([]byte, 0, max(need, 2*cap(c.out))), c.out...)
+	}
 	for i := 0; i < len(p) && !c.broken && !c.full; i++ {
 		if c.quoted {
 			i += c.inside(p[i:]) - 1

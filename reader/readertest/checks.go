@@ -136,6 +136,49 @@ func checkRaw(t *testing.T, e *session.Event, seq int64, raw session.Raw) {
 	}
 }
 
+// Stop ends reads early, again and again, and checks that each gives a place to
+// go on from, without closing records, and that all pieces together are what
+// reading at once gives.
+func Stop(t *testing.T, r reader.Reader, src reader.Source) {
+	want, whole := mustRead(t, r, src, reader.Position{})
+	random := rand.New(rand.NewPCG(3, uint64(len(want))))
+	var got []session.Event
+	var at reader.Position
+	for {
+		left := 1 + random.IntN(20)
+		asked := false
+		tail, err := r.Read(context.Background(), src, at, func(e session.Event) error {
+			got = append(got, e)
+			if left--; left <= 0 {
+				asked = true
+				return reader.ErrStop
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("behind %d events: %v", len(got), err)
+		}
+		if asked && len(got) < len(want) {
+			if tail.Position.Next <= at.Next || len(tail.Closers) > 0 {
+				t.Fatalf("behind %d events: next is %d after %d, %d closing records", len(got), tail.Position.Next, at.Next, len(tail.Closers))
+			}
+		}
+		at = tail.Position
+		if !asked {
+			if diff := cmp.Diff(whole.Closers, tail.Closers); diff != "" {
+				t.Errorf("closing records (-at once +in pieces):\n%s", diff)
+			}
+			break
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read in pieces (-at once +in pieces):\n%s", diff)
+	}
+	if at.Next != whole.Position.Next || at.Offset != whole.Position.Offset {
+		t.Errorf("the pieces end at %+v, reading at once at %+v", at, whole.Position)
+	}
+}
+
 // Cancel checks that an ended context stops everything with its own error, and
 // that an error of the receiver comes back as it is.
 func Cancel(t *testing.T, r reader.Reader, src reader.Source) {

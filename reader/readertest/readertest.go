@@ -38,6 +38,7 @@ func Run(t *testing.T, r reader.Reader, roots ...string) {
 			t.Run(filepath.Base(root)+"/"+filepath.ToSlash(filepath.Dir(rel)), func(t *testing.T) {
 				t.Run("grow", func(t *testing.T) { Grow(t, r, src) })
 				t.Run("cut", func(t *testing.T) { Cut(t, r, src) })
+				t.Run("stop", func(t *testing.T) { Stop(t, r, src) })
 				t.Run("revise", func(t *testing.T) { Revise(t, r, src) })
 				t.Run("window", func(t *testing.T) { Window(t, r, src) })
 				t.Run("cancel", func(t *testing.T) { Cancel(t, r, src) })
@@ -158,7 +159,7 @@ func Grow(t *testing.T, r reader.Reader, src reader.Source) {
 	var at reader.Position
 	var got []session.Event
 	var last reader.Tail
-	for _, n := range cuts(len(content), 30) {
+	for _, n := range cuts(len(content), 16) {
 		write(t, src.Path, content[:n])
 		if at.Offset > 0 {
 			revision, stamp, err := r.Revise(context.Background(), src, at)
@@ -195,7 +196,7 @@ func Grow(t *testing.T, r reader.Reader, src reader.Source) {
 func Cut(t *testing.T, r reader.Reader, src reader.Source) {
 	want, _ := mustRead(t, r, src, reader.Position{})
 	src, content := copyOf(t, src)
-	for _, n := range cuts(len(content), 30) {
+	for _, n := range cuts(len(content), 16) {
 		write(t, src.Path, content[:n])
 		got, tail, err := ReadFrom(r, src, reader.Position{})
 		if errors.Is(err, reader.ErrPending) {
