@@ -65,6 +65,11 @@ func TestTextBlock(t *testing.T) {
 	if err := b.cut(first + 150); err != nil {
 		t.Fatal(err)
 	}
+	long := textBlock{first: first}
+	long.add(first, string(make([]byte, blockBytes)))
+	if !long.full(1) {
+		t.Error("a block of 16 KB is not full")
+	}
 	want := textBlock{first: first}
 	want.add(first, "one")
 	want.add(first+1, "x\x00y")

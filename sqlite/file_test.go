@@ -435,6 +435,37 @@ func TestRemoveShard(t *testing.T) {
 	}
 }
 
+// TestRemovedByHand: the index is a cache, and caches are emptied under running
+// programs.
+func TestRemovedByHand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // an open file cannot be removed there
+	}
+	x := openAt(t, t.TempDir())
+	put(t, x, "one", "text")
+	if got := hits(t, x, "text"); got != 1 {
+		t.Fatalf("%d hits", got)
+	}
+	err := os.RemoveAll(x.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hits(t, x, "text"); got != -1 {
+		t.Errorf("%d hits in a shard that is gone", got)
+	}
+	put(t, x, "two", "text")
+	if err := x.Update(t.Context(), ingest.CatalogChange{Files: []ingest.FileRow{{Path: "/a"}}}); err != nil {
+		t.Error(err)
+	}
+	other := openAt(t, x.dir)
+	if got := hits(t, other, "text"); got != 1 {
+		t.Errorf("%d hits in the new shard, seen from elsewhere", got)
+	}
+	if all, err := other.Files(t.Context(), ingest.FileLookup{}); len(all) != 1 || err != nil {
+		t.Errorf("Files = %v, %v", all, err)
+	}
+}
+
 func TestRemoveShardInMemory(t *testing.T) {
 	x, err := OpenMemory(t.Context())
 	if err != nil {

@@ -56,6 +56,10 @@ func (x *Index) open(ctx context.Context, at place, writer bool) (*conn, error) 
 			return nil, nil
 		}
 		if kind == missing {
+			// The folder too may be gone: caches are emptied under running programs.
+			if err := prepareFolder(x.dir); err != nil {
+				return nil, err
+			}
 			if err := x.create(ctx, at); err != nil {
 				return nil, err
 			}

@@ -44,11 +44,6 @@ func (w *writer) remove(ctx context.Context, k *cursor, r *ingest.Removal) error
 			return err
 		}
 	}
-	if !slices.IsSorted(r.Seqs) {
-		if runs, err = k.runs(ctx, slices.Sorted(slices.Values(r.Seqs))); err != nil {
-			return err
-		}
-	}
 	for _, one := range runs {
 		if err := w.c.exec(ctx, `INSERT INTO shadow VALUES (?, ?, ?, ?)`, k.num, one.first, one.last, r.By); err != nil {
 			return err

@@ -28,7 +28,7 @@ func counted(texts map[query.DocID]string, phrase []string, within []query.Span)
 func testMatches(t *testing.T, s Store) {
 	num := begin(t, s, "one")
 	for i, text := range []string{
-		"a a a a", "a a b a a", "a b a b a", "foo_bar foo-bar foo.bar foobar", "Naïve café", "全文検索の索引", "索引索引索引", "x", "a", "the end of the a",
+		"a a a a", "a a b a a", "a b a b a", "foo_bar foo-bar foo.bar foobar", "Naïve café", "全文検索の索引", "索引索引索引", "x", "a", "the end of the a", "c d c c d c d c",
 	} {
 		appendBatch(t, s, num, ingest.Batch{Entries: []ingest.Entry{talk(int64(i), text)}})
 	}
@@ -41,6 +41,8 @@ func testMatches(t *testing.T, s Store) {
 		{"a a", map[int64]int32{0: 1, 1: 2}},
 		{"a a a a", map[int64]int32{0: 1}},
 		{"a a a a a", nil},
+		{"c d c", map[int64]int32{10: 2}},
+		{"c", map[int64]int32{10: 5}},
 		{"a b a", map[int64]int32{1: 1, 2: 1}},
 		{"b a", map[int64]int32{1: 1, 2: 2}},
 		{"foo bar", map[int64]int32{3: 3}},
@@ -55,7 +57,7 @@ func testMatches(t *testing.T, s Store) {
 		{"absent", nil},
 	} {
 		var want []query.Posting
-		for n := range int64(10) {
+		for n := range int64(11) {
 			if count, ok := c.want[n]; ok {
 				want = append(want, query.Posting{Doc: query.NewDocID(num, n), Count: count})
 			}
