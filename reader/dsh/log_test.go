@@ -36,11 +36,11 @@ func logFile(t testing.TB, name string, content []byte) reader.Source {
 // rawLog writes lines behind the sample header, and then the tail as it is.
 func rawLog(t testing.TB, tail []byte, lines ...string) reader.Source {
 	t.Helper()
-	content := sampleHeader
+	content := []byte(sampleHeader)
 	for _, l := range lines {
-		content += l + "\n"
+		content = append(append(content, l...), '\n')
 	}
-	return logFile(t, rawName, append([]byte(content), tail...))
+	return logFile(t, rawName, append(content, tail...))
 }
 
 func zstdFrame(t testing.TB, text string, options ...zstd.EOption) []byte {
