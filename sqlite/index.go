@@ -194,19 +194,3 @@ func (x *Index) Close() error {
 	x.dec.Close()
 	return fault.Wrap(fault.IndexFailed, errors.Join(errs...))
 }
-
-// Workspaces returns the workspaces that have a shard, sorted. A file among the
-// shards that is none is passed over.
-func (x *Index) Workspaces(ctx context.Context) ([]string, error) {
-	if x.memory != "" {
-		return x.memoryWorkspaces(), nil
-	}
-	entries, err := os.ReadDir(filepath.Join(x.dir, shardFolder))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.Wrap(fault.IndexFailed, err)
-	}
-	return x.diskWorkspaces(ctx, entries)
-}

@@ -97,7 +97,7 @@ type collector struct {
 
 func (f *collector) add(fts fts5.Context) error {
 	if f == nil {
-		return damage // only Match calls the function
+		return fault.IndexFailed // only Match calls the function
 	}
 	n, err := fts.InstCount()
 	if err != nil {

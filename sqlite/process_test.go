@@ -229,7 +229,7 @@ func TestBusy(t *testing.T) {
 		if err := y.Write(t.Context(), workspace, nothing); !errors.Is(err, ingest.ErrBusy) {
 			t.Errorf("Write beside a writer = %v", err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		err := x.Write(ctx, workspace, nothing)
 		if !errors.Is(err, ingest.ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {

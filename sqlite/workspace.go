@@ -1,0 +1,148 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/ingest"
+)
+
+// Workspaces returns the workspaces that have a shard, sorted. A file among the
+// shards that is none is passed over.
+func (x *Index) Workspaces(ctx context.Context) ([]string, error) {
+	if x.memory != "" {
+		return x.memoryWorkspaces(), nil
+	}
+	entries, err := os.ReadDir(filepath.Join(x.dir, shardFolder))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.IndexFailed, err)
+	}
+	return x.diskWorkspaces(ctx, entries)
+}
+
+func (x *Index) memoryWorkspaces() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var all []string
+	for _, c := range x.keepers {
+		if !c.at.catalog {
+			all = append(all, c.at.workspace)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// diskWorkspaces names the workspaces of shard files: most are known to the
+// catalog, the rest say it themselves.
+func (x *Index) diskWorkspaces(ctx context.Context, entries []os.DirEntry) ([]string, error) {
+	known := map[string]string{shardName(""): ""}
+	err := x.readCatalog(ctx, `SELECT DISTINCT cwd FROM files`, func(r row) error {
+		cwd := r.text(0)
+		known[shardName(cwd)] = cwd
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), shardSuffix)
+		if !ok || strings.HasPrefix(name, newPrefix) {
+			continue
+		}
+		path := filepath.Join(x.dir, shardFolder, e.Name())
+		if kind := sniff(path); kind != ours {
+			continue
+		}
+		cwd, ok := known[name]
+		if !ok {
+			if cwd, err = x.askShard(ctx, path); err != nil {
+				x.log.Warn("index file passed over", "path", path, "cause", err.Error())
+				continue
+			}
+		}
+		all = append(all, cwd)
+	}
+	slices.Sort(all)
+	return all, ctx.Err()
+}
+
+// askShard reads which workspace a shard's file is of.
+func (x *Index) askShard(ctx context.Context, path string) (cwd string, err error) {
+	c, err := x.dial(ctx, place{path: path}, false)
+	if err != nil {
+		return "", err
+	}
+	defer c.close()
+	if older, err := c.isOurs(ctx); err != nil || older {
+		return "", errors.Join(err, fmt.Errorf("of an older schema: %t", older))
+	}
+	err = c.rowsOf(ctx, `SELECT workspace FROM shard`, func(r row) error {
+		cwd = r.text(0)
+		return nil
+	})
+	if err == nil && shardName(cwd)+shardSuffix != filepath.Base(path) {
+		err = errors.New("it holds another workspace than its name says")
+	}
+	return cwd, err
+}
+
+// RemoveShard removes a workspace's shard, files and all. While another
+// connection has it open it fails with an error that wraps ingest.ErrBusy and
+// the shard stays. It is no error if there is none.
+func (x *Index) RemoveShard(ctx context.Context, workspace string) error {
+	at := x.shardOf(workspace)
+	if x.memory != "" {
+		x.mu.Lock()
+		keeper := x.keepers[at.path]
+		delete(x.keepers, at.path)
+		x.mu.Unlock()
+		if keeper != nil {
+			x.dropIdle(keeper.path)
+			return keeper.close()
+		}
+		return nil
+	}
+	x.dropIdle(at.path)
+	if sniff(at.path) == missing {
+		return nil
+	}
+	c, err := x.acquire(ctx, at, true)
+	if err != nil {
+		return err
+	}
+	c.broken = true // never to be used again
+	defer x.release(c)
+	// Leaving the write-ahead mode takes the only lock that readers do not
+	// share, and takes the log away: nobody can lose what is written meanwhile.
+	mode := ""
+	err = c.rowsOf(ctx, `PRAGMA locking_mode = EXCLUSIVE`, func(row) error { return nil })
+	if err == nil {
+		err = c.rowsOf(ctx, `PRAGMA journal_mode = DELETE`, func(r row) error {
+			mode = r.text(0)
+			return nil
+		})
+	}
+	if isBusy(err) || err == nil && mode != "delete" {
+		return fmt.Errorf("%w: %w", fault.IndexFailed, ingest.ErrBusy)
+	}
+	if err == nil {
+		err = c.exec(ctx, `BEGIN EXCLUSIVE`)
+	}
+	if err != nil {
+		return err
+	}
+	err = os.Remove(c.path)
+	c.rollback()
+	return fault.Wrap(fault.IndexFailed, err)
+}
