@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/ingest"
@@ -34,16 +35,29 @@ func (x *Index) acquire(ctx context.Context, at place, writer bool) (*conn, erro
 			return nil, err
 		}
 	}
-	c, err = x.open(ctx, at, writer)
+	c, err = x.openPatiently(ctx, at, writer)
 	if isDamage(err) && !at.catalog && x.memory == "" {
 		if err = x.setAside(at.path, err); err == nil {
-			c, err = x.open(ctx, at, writer)
+			c, err = x.openPatiently(ctx, at, writer)
 		}
 	}
 	if isBusy(err) {
 		err = fmt.Errorf("%w: %w", fault.IndexFailed, errors.Join(ingest.ErrBusy, err))
 	}
 	return c, fault.Wrap(fault.IndexFailed, err)
+}
+
+// openPatiently opens although another process makes, recovers or closes the
+// database at this moment: SQLite then says at once that it is busy, without the
+// wait that it has for locks.
+func (x *Index) openPatiently(ctx context.Context, at place, writer bool) (*conn, error) {
+	for deadline := time.Now().Add(x.busy); ; {
+		c, err := x.open(ctx, at, writer)
+		if !isBusy(err) || ctx.Err() != nil || !time.Now().Before(deadline) {
+			return c, err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // open makes a new connection to a database that is there or, for a writer, made.
