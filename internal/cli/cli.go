@@ -199,6 +199,10 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	a.began = true
+	a.logger = slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if unconfigured(cmd) {
+		return nil
+	}
 	s, err := a.configure(cmd)
 	if err != nil {
 		return err
@@ -206,6 +210,18 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	a.settings = s
 	a.logger = slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: s.logLevel}))
 	return nil
+}
+
+// unconfigured reports whether a command works whatever the configuration says.
+func unconfigured(cmd *cobra.Command) bool {
+	if cmd.HasParent() && cmd.Parent().Name() == "completion" {
+		return true
+	}
+	switch cmd.Name() {
+	case "version", "demo", "help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return true
+	}
+	return false
 }
 
 func (a *app) versionCommand() *cobra.Command {

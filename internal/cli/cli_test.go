@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -42,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "log": writeLog, "cut": cutFile, "lines": countLines, "jsonl": checkJSONL, "tool": callTool,
+			"code": code, "log": writeLog, "cut": cutFile, "lines": countLines, "jsonl": checkJSONL, "tool": callTool, "together": together,
 		},
 	})
 }
@@ -142,6 +143,30 @@ func checkJSONL(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if string(got) != args[2] {
 		ts.Fatalf("line %d, %s is %s, want %s", n, args[1], got, args[2])
+	}
+}
+
+// together runs several command lines of yore at once. Each answers, perhaps in
+// part: together 'ARG...' 'ARG...'
+func together(ts *testscript.TestScript, _ bool, args []string) {
+	var wg sync.WaitGroup
+	failures := make([]string, len(args))
+	for i, line := range args {
+		cmd := exec.Command("yore", strings.Fields(line)...)
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "YORE_ROOTS="+ts.Getenv("YORE_ROOTS"), "YORE_INDEX="+ts.Getenv("YORE_INDEX"))
+		wg.Go(func() {
+			out, err := cmd.CombinedOutput()
+			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != exitAnswered && cmd.ProcessState.ExitCode() != exitPartial {
+				failures[i] = fmt.Sprintf("yore %s: %v\n%s", line, err, out)
+			}
+		})
+	}
+	wg.Wait()
+	for _, f := range failures {
+		if f != "" {
+			ts.Fatalf("%s", f)
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-var update = flag.Bool("update", false, "write docs/cli.md")
+var update = flag.Bool("update", false, "write docs/cli.md and the tour of README.md")
 
 const page = "../../docs/cli.md"
 
@@ -76,5 +78,49 @@ func TestHelpTeaches(t *testing.T) {
 		if c.Name() != "version" && c.Name() != "demo" && !strings.Contains(c.Example, "yore "+c.Name()) && c.Name() != "mcp" {
 			t.Errorf("%s shows no example", c.Name())
 		}
+	}
+}
+
+// TestReadme runs the tour of README.md and holds the page to what comes out.
+func TestReadme(t *testing.T) {
+	const readme = "../../README.md"
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(text), "```console\n")
+	tour, tail, closed := strings.Cut(rest, "\n```\n")
+	if !ok || !closed {
+		t.Fatal("the tour is not there")
+	}
+	samples, err := filepath.Abs("../demo/samples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var b strings.Builder
+	for line := range strings.Lines(tour) {
+		line = strings.TrimSuffix(line, "\n")
+		args, ok := strings.CutPrefix(line, "$ yore ")
+		if !ok {
+			continue
+		}
+		cmd := exec.Command("yore", strings.Fields(args)...)
+		cmd.Env = append(os.Environ(), "HOME="+dir, "YORE_ROOTS=dsh="+samples, "YORE_INDEX="+filepath.Join(dir, "index"))
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		fmt.Fprintf(&b, "%s\n%s\n", line, out)
+	}
+	want := strings.TrimSuffix(b.String(), "\n\n")
+	if *update {
+		if err := os.WriteFile(readme, []byte(head+"```console\n"+want+"\n```\n"+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(want, tour); d != "" {
+		t.Errorf("README.md does not show what the commands print (-want +got):\n%s", d)
 	}
 }

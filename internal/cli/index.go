@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +22,8 @@ func (a *app) indexCommand() *cobra.Command {
 		Short: "Bring the index of a workspace up to date",
 		Long: `Index reads what is new in the logs of a workspace. Searches do so by themselves;
 the first one of a large workspace is quicker after it. Interrupting it loses at
-most the last moments of its work.`,
+most the last moments of its work. When another process is indexing, index waits
+for it.`,
 		Example: `  yore index
   yore index --all`,
 		Args: cobra.NoArgs,
@@ -30,9 +33,7 @@ most the last moments of its work.`,
 				return err
 			}
 			defer closing(&err)
-			progress, cleared := a.bar()
-			coverage, err := c.Refresh(cmd.Context(), c.scope, progress)
-			cleared()
+			coverage, err := a.settle(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -48,6 +49,26 @@ most the last moments of its work.`,
 	return cmd
 }
 
+// retry is how long to wait before a look whether another process has finished.
+const retry = 200 * time.Millisecond
+
+// settle brings the scope up to date, and waits for others who are at it.
+func (a *app) settle(ctx context.Context, c *corpus) (session.Coverage, error) {
+	progress, cleared := a.bar()
+	defer cleared()
+	for {
+		coverage, err := c.Refresh(ctx, c.scope, progress)
+		if err != nil || !coverage.Stale {
+			return coverage, err
+		}
+		select {
+		case <-ctx.Done():
+			return coverage, ctx.Err()
+		case <-time.After(retry):
+		}
+	}
+}
+
 func indexed(c session.Coverage) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sessions    %d\n", c.Sessions)
@@ -57,9 +78,6 @@ func indexed(c session.Coverage) string {
 	}
 	if c.Unreadable > 0 {
 		fmt.Fprintf(&b, "unreadable  %d  (`yore doctor` says why)\n", c.Unreadable)
-	}
-	if c.Stale {
-		b.WriteString("Another process is indexing at this moment: call again to wait for it.\n")
 	}
 	return b.String()
 }
