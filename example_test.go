@@ -16,7 +16,7 @@ import (
 )
 
 // scratch is a folder for an example's index.
-func scratch() (dir string, remove func()) {
+func scratch() (index string, remove func()) {
 	dir, err := os.MkdirTemp("", "yore-example-")
 	if err != nil {
 		log.Fatal(err)

@@ -157,7 +157,7 @@ func remedy(code fault.Code) string {
 
 func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "yore",
+		Use:   "yore COMMAND",
 		Short: "Search, trace and read the prior sessions of AI coding agents",
 		Long: `yore answers questions about the prior sessions of AI coding agents: what was
 said and done, where a session came from, what became of an event, and the exact
@@ -173,10 +173,11 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
   yore events 5ae95e linker           the events of one of them
   yore read 5ae95e 12 -C 2            event 12 exactly as logged, and its neighbours
   yore demo                           a tour over samples, without any set-up`,
-		Version:           version(),
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		PersistentPreRunE: a.prepare,
+		Version:               version(),
+		DisableFlagsInUseLine: true,
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		PersistentPreRunE:     a.prepare,
 	}
 	root.SetVersionTemplate("yore {{.Version}}\n")
 	f := root.PersistentFlags()

@@ -137,7 +137,7 @@ func (c *corpus) target(ctx context.Context, text string) (*authz.Grant, error) 
 		id := found[0].Header.Key().String()
 		return c.view.Target(ctx, &id)
 	}
-	return nil, candidates(text, found)
+	return nil, candidates(text, found, c.scope.All)
 }
 
 func (c *corpus) unknown(text string) error {
@@ -151,10 +151,14 @@ func (c *corpus) unknown(text string) error {
 // maxCandidates is how many ids a message names.
 const maxCandidates = 8
 
-func candidates(text string, found []query.Info) error {
+func candidates(text string, found []query.Info, workspaces bool) error {
 	var names []string
 	for _, i := range found[:min(len(found), maxCandidates)] {
-		names = append(names, render.Name(string(i.Header.ID)))
+		name := render.Name(string(i.Header.ID))
+		if workspaces {
+			name += " in " + render.Name(i.Header.Cwd)
+		}
+		names = append(names, name)
 	}
 	if more := len(found) - maxCandidates; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
