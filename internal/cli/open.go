@@ -120,12 +120,19 @@ func remove(dir string) error {
 // of exactly one visible id.
 func (c *corpus) target(ctx context.Context, text string) (*authz.Grant, error) {
 	g, err := c.view.Target(ctx, &text)
-	if err == nil || !errors.Is(err, fault.Unauthorized) {
+	several := c.scope.All && errors.Is(err, fault.InvalidFilter)
+	if err == nil || !several && !errors.Is(err, fault.Unauthorized) {
 		return g, err
 	}
-	infos, err := c.visible(ctx)
-	if err != nil {
-		return nil, err
+	infos, failed := c.visible(ctx)
+	if failed != nil {
+		return nil, failed
+	}
+	if several {
+		named := slices.DeleteFunc(infos, func(i query.Info) bool {
+			return string(i.Header.ID) != text && i.Header.Key().String() != text
+		})
+		return nil, fault.New(fault.InvalidFilter, "several sessions have this id, give --workspace or AGENT:ID: %s", names(named, true))
 	}
 	found := slices.DeleteFunc(infos, func(i query.Info) bool {
 		return !strings.HasPrefix(string(i.Header.ID), text) && !strings.HasPrefix(i.Header.Key().String(), text)
@@ -137,7 +144,7 @@ func (c *corpus) target(ctx context.Context, text string) (*authz.Grant, error) 
 		id := found[0].Header.Key().String()
 		return c.view.Target(ctx, &id)
 	}
-	return nil, candidates(text, found, c.scope.All)
+	return nil, fault.New(fault.InvalidFilter, "%d sessions begin with %s, type more of it: %s", len(found), render.Name(text), names(found, c.scope.All))
 }
 
 func (c *corpus) unknown(text string) error {
@@ -151,19 +158,20 @@ func (c *corpus) unknown(text string) error {
 // maxCandidates is how many ids a message names.
 const maxCandidates = 8
 
-func candidates(text string, found []query.Info, workspaces bool) error {
+// names lists ids, and the agents and workspaces that tell them apart.
+func names(found []query.Info, everywhere bool) string {
 	var names []string
 	for _, i := range found[:min(len(found), maxCandidates)] {
 		name := render.Name(string(i.Header.ID))
-		if workspaces {
-			name += " in " + render.Name(i.Header.Cwd)
+		if everywhere {
+			name = render.Name(i.Header.Key().String()) + " in " + render.Name(i.Header.Cwd)
 		}
 		names = append(names, name)
 	}
 	if more := len(found) - maxCandidates; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return fault.New(fault.InvalidFilter, "%d sessions begin with %s, type more of it: %s", len(found), render.Name(text), strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // visible lists every session of the scope.
