@@ -1,0 +1,399 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/yorehq/yore/reader/jsonl"
+	"github.com/yorehq/yore/session"
+)
+
+// unparsed is the type of an event that stands for bytes that are no record.
+const unparsed = "x/unparsed"
+
+// made is one event with the bytes that are its own.
+type made struct {
+	event  session.Event
+	native []byte // a block of the record; nil: the whole of it
+}
+
+// decoder turns the values of one transcript into events, in order. It is for
+// one goroutine.
+type decoder struct {
+	sub  bool  // the file is a subagent's: all of its records are sidechain
+	side side  // where moved results lie
+	from int64 // texts are made for events from here on
+
+	next    int64
+	g       *graph
+	small   small
+	out     []made // of the value at hand
+	place   session.Place
+	time    int64 // of the record at hand
+	clipped bool  // the record at hand is not there as a whole
+
+	// expand makes the graph whole: it goes through the file up to the line at
+	// hand, and takes in the values before the one at hand that are glued to it.
+	expand func() error
+	line   int64
+	glued  [][]byte
+}
+
+// small is what the decoder remembers beside the graph.
+type small struct {
+	Line int64 `json:"line,omitempty"` // whole lines read
+	Time int64 `json:"time,omitempty"` // of the latest event
+	Rank rank  `json:"rank,omitempty"` // of the latest title
+	Busy bool  `json:"busy,omitempty"` // the model is at work: a prompt typed now is queued
+}
+
+// emit adds an event; body is nil for an event without text.
+func (d *decoder) emit(ev session.Event, native []byte, body func() session.Body) *session.Event {
+	ev.Seq, ev.Time = d.next, d.time
+	ev.Place = d.place
+	ev.Place.Inner += int64(len(d.out))
+	if body != nil && d.next >= d.from {
+		title := ev.Body.Title
+		ev.Body = body()
+		ev.Body.Title = title
+		ev.Body.Clipped = ev.Body.Clipped || d.clipped
+	}
+	d.next++
+	d.out = append(d.out, made{ev, native})
+	return &d.out[len(d.out)-1].event
+}
+
+// unparsed notes bytes that are no record.
+func (d *decoder) unparsed(place session.Place) []made {
+	d.out, d.place, d.time = d.out[:0], place, d.small.Time
+	d.emit(session.Event{Type: unparsed}, nil, nil)
+	return d.out
+}
+
+// value returns the events of one JSON value, until the next call.
+func (d *decoder) value(v []byte, place session.Place) ([]made, error) {
+	if !jsonl.IsObject(v) {
+		return d.unparsed(place), nil
+	}
+	d.out, d.place = d.out[:0], place
+	r := parseRecord(v)
+	if d.g.partial && !d.g.extends(&r, d.sub) {
+		if err := d.expand(); err != nil {
+			return nil, err
+		}
+	}
+	d.time = d.small.Time
+	if r.timed {
+		d.time = r.time
+	}
+	d.small.Time = d.time
+	switch {
+	case !r.linked():
+		d.metadata(&r)
+	case r.side && !d.sub:
+		d.sidechain(&r)
+	default:
+		d.linked(&r)
+	}
+	return d.out, nil
+}
+
+// sidechain notes a record of a subagent that old releases wrote into the
+// session's own file. Its text is kept; it was never in the session's context.
+func (d *decoder) sidechain(r *record) {
+	ps := d.pieces(r)
+	for i := range ps {
+		p := &ps[i]
+		typ := "claude/sidechain/" + clean(r.kind)
+		if p.typ == session.ToolCall {
+			typ = p.typ
+		}
+		d.emit(session.Event{Type: typ, NativeID: r.nativeID}, p.native, p.body)
+	}
+}
+
+// linked takes in a record of the tree.
+func (d *decoder) linked(r *record) {
+	if r.id == 0 {
+		r.id = keyOfPlace(d.place) // nothing can refer to it
+	}
+	ps := d.pieces(r)
+	if old := d.g.byID[r.id]; old != nil {
+		d.again(r, old, ps)
+		return
+	}
+	n := nodeOf(r, ps)
+	d.follow(r)
+	switch {
+	case r.boundary():
+		d.boundary(r, n, ps)
+	case r.summary && d.summary(r, n, ps):
+	default:
+		d.join(r, n, ps)
+	}
+	d.clear(r)
+}
+
+// nodeOf makes the node of a record.
+func nodeOf(r *record, ps []piece) *node {
+	n := &node{
+		id: r.id, parent: r.parent, talks: r.talks(), msg: r.messageID, boundary: r.boundary(), content: r.hashContent(),
+	}
+	for i := range ps {
+		if ps[i].typ == session.ToolResult && ps[i].callID != "" {
+			n.answers = append(n.answers, key(ps[i].callID))
+		}
+	}
+	if n.msg != 0 {
+		n.hash, n.blocks = hashBlocks(r.blocks, -1)
+	}
+	return n
+}
+
+// follow tells whether the model is at work.
+func (d *decoder) follow(r *record) {
+	switch r.kind {
+	case userRecord:
+		d.small.Busy = r.talks() && !bytes.Contains(r.blocks, []byte("[Request interrupted"))
+	case assistantRecord:
+		d.small.Busy = !r.apiError
+		each(r.blocks, func(v []byte) {
+			d.small.Busy = d.small.Busy && !jsonl.Is(jsonl.Field(v, "type"), "text")
+		})
+		each(r.blocks, func(v []byte) { d.small.Busy = d.small.Busy || isCall(v) })
+	}
+}
+
+// join puts a record where its parent says, and emits its events.
+func (d *decoder) join(r *record, n *node, ps []piece) {
+	d.leavePending()
+	m, on := d.g.next(n, r.root, r.kind == assistantRecord && r.synthetic)
+	d.moveTo(m)
+	step := d.stepsIn(n)
+	before := d.snapshotOf(r, n)
+	d.events(r, n, ps, on, step, before)
+	d.g.add(n)
+	if on {
+		d.g.join(n)
+	}
+}
+
+// leavePending gives up waiting for a summary.
+func (d *decoder) leavePending() {
+	if d.g.pending != nil {
+		d.moveTo(d.g.abandon())
+	}
+}
+
+// moveTo makes a path the live one, with a select where the surface changes.
+func (d *decoder) moveTo(m move) {
+	if m.keep == len(d.g.path) && len(m.rest) == 0 {
+		return
+	}
+	if op := d.g.apply(m); op != nil {
+		d.emit(session.Event{Type: "claude/" + m.name, Op: *op, Reconstructed: true}, nil, nil)
+	}
+}
+
+// stepsIn reports whether a response of the model begins with a record.
+func (d *decoder) stepsIn(n *node) bool { return n.msg != 0 && len(d.g.byMsg[n.msg]) == 0 }
+
+// snapshotOf finds the record of the same response whose blocks are all
+// repeated, with more behind them, by the record at hand; nil if there is none.
+func (d *decoder) snapshotOf(r *record, n *node) *node {
+	for _, o := range slices.Backward(d.g.byMsg[n.msg]) {
+		if n.msg == 0 || o.pos < 0 || o.blocks == 0 || o.blocks >= n.blocks || len(o.seqs) != 1 {
+			continue
+		}
+		if hash, _ := hashBlocks(r.blocks, o.blocks); hash == o.hash {
+			return o
+		}
+	}
+	return nil
+}
+
+// events emits what a record gives, on or off the surface.
+func (d *decoder) events(r *record, n *node, ps []piece, on, step bool, snapshot *node) {
+	for i := range ps {
+		p := &ps[i]
+		ev := session.Event{Type: p.typ, NativeID: r.nativeID, Step: step && i == 0}
+		surface := p.surface && on && !r.virtual
+		switch {
+		case !surface && p.surface:
+			ev.Type = p.off
+			if r.virtual {
+				ev.Type = "claude/" + clean(r.kind) + "/virtual"
+			}
+		case surface && snapshot != nil && p.typ == session.AssistantMessage:
+			old := snapshot.seqs[0]
+			ev.Op = session.Op{Kind: session.OpReplace, Start: old, End: old}
+			ev.Sources = []int64{old}
+			snapshot.seqs = nil
+		case surface:
+			ev.Op.Kind = session.OpAppend
+			ev.Sources = d.cites(p)
+		}
+		if p.typ == session.ToolCall {
+			id := key(p.callID)
+			if snapshot != nil && d.g.byCall[id] != nil {
+				continue // it has its event already
+			}
+			n.calls = append(n.calls, call{id, d.next})
+		}
+		d.prompt(r, p, &ev, surface)
+		e := d.emit(ev, p.native, p.body)
+		if surface {
+			n.seqs = append(n.seqs, e.Seq)
+		}
+	}
+}
+
+// cites returns the call that a result answers.
+func (d *decoder) cites(p *piece) []int64 {
+	if p.typ != session.ToolResult || p.callID == "" {
+		return nil
+	}
+	if n := d.g.byCall[key(p.callID)]; n != nil {
+		for _, c := range n.calls {
+			if c.id == key(p.callID) {
+				return []int64{c.seq}
+			}
+		}
+	}
+	return nil
+}
+
+// boundary takes in the beginning of a compaction. What the model sees changes
+// with its summary, which follows.
+func (d *decoder) boundary(r *record, n *node, ps []piece) {
+	d.leavePending()
+	n.kept = d.g.keeps(r)
+	d.events(r, n, ps, false, false, nil)
+	d.g.add(n)
+	d.g.pending = n
+}
+
+// summary takes in a compaction's summary: it replaces what it sums up where
+// that is one run, else it is appended and a select makes the surface.
+func (d *decoder) summary(r *record, n *node, ps []piece) bool {
+	now, ok := d.g.summarised(n)
+	if !ok {
+		return false
+	}
+	d.g.pending = nil
+	old := surface(d.g.path)
+	n.seqs = []int64{d.next + int64(len(ps)-1)}
+	op, removed, one := replacement(old, surface(now), n.seqs[0])
+	for i := range ps {
+		p := &ps[i]
+		ev := session.Event{Type: p.typ, NativeID: r.nativeID}
+		switch {
+		case i < len(ps)-1:
+			ev.Type = p.off // a summary has one message and nothing else
+		case one:
+			ev.Op, ev.Sources = op, removed
+		default:
+			ev.Op.Kind = session.OpAppend
+		}
+		d.emit(ev, p.native, p.body)
+	}
+	if !one {
+		op := selection(append(old, n.seqs[0]), surface(now))
+		d.emit(session.Event{Type: "claude/compact", Op: op, Reconstructed: true}, nil, nil)
+	}
+	d.g.add(n)
+	d.g.set(move{rest: now})
+	return true
+}
+
+// again takes in a record whose identity has been seen: the program writes some
+// a second time. Only what it says may be new, and where it hangs.
+func (d *decoder) again(r *record, old *node, ps []piece) {
+	same := r.hashContent() == old.content
+	parent := r.parent
+	if !same && old.pos >= 0 && len(old.seqs) == 1 && len(ps) == 1 && ps[0].surface && d.kindOf(old) == ps[0].typ {
+		was := old.seqs[0]
+		old.content = r.hashContent()
+		e := d.emit(session.Event{
+			Type: ps[0].typ, NativeID: r.nativeID, Op: session.Op{Kind: session.OpReplace, Start: was, End: was}, Sources: []int64{was},
+		}, ps[0].native, ps[0].body)
+		d.g.replaced(old, was, e.Seq)
+		return
+	}
+	ev := session.Event{Type: "claude/" + clean(r.kind) + "/again", NativeID: r.nativeID}
+	if old.pos < 0 && old.talks && parent != 0 && parent != old.parent && d.g.byID[parent] != nil && d.g.pending == nil {
+		old.parent, old.keptBy = parent, 0
+		if op := d.g.apply(d.g.back(old, "")); op != nil {
+			ev.Op = *op
+		}
+	}
+	d.emit(ev, nil, nil)
+}
+
+// kindOf is the type of a node's only event on the surface.
+func (d *decoder) kindOf(n *node) string {
+	switch {
+	case n.msg != 0:
+		return session.AssistantMessage
+	case len(n.answers) > 0:
+		return session.ToolResult
+	}
+	return session.UserMessage
+}
+
+// clear blanks the results that a record says are gone.
+func (d *decoder) clear(r *record) {
+	ids, texts := r.cleared()
+	for i, id := range ids {
+		n := d.g.byDone[key(id)]
+		if n == nil || n.pos < 0 {
+			continue
+		}
+		at := slices.Index(n.answers, key(id))
+		if at < 0 || at >= len(n.seqs) {
+			continue
+		}
+		was, body := n.seqs[at], session.Body{Speaker: session.Tool, CallID: id}
+		if texts[i] != nil {
+			body.Blocks = []session.Block{{Kind: session.ResultBlock, Content: textBlocks(texts[i])}}
+		}
+		e := d.emit(session.Event{
+			Type: session.ToolResult, Op: session.Op{Kind: session.OpReplace, Start: was, End: was},
+			Sources: []int64{was}, Reconstructed: true,
+		}, nil, func() session.Body { return body })
+		n.seqs[at] = e.Seq
+	}
+}
+
+// record returns the JSON of a made event.
+func (m *made) record() []byte {
+	e := &m.event
+	type op struct {
+		Op    string  `json:"op"`
+		Start *int64  `json:"start,omitempty"`
+		End   *int64  `json:"end,omitempty"`
+		Keep  *int64  `json:"keep,omitempty"`
+		Nodes []int64 `json:"nodes,omitzero"`
+	}
+	o := op{Op: "replace", Start: &e.Op.Start, End: &e.Op.End}
+	if e.Op.Kind == session.OpSelect {
+		o = op{Op: "select", Keep: &e.Op.Keep, Nodes: append([]int64{}, e.Op.Nodes...)}
+	}
+	data := map[string]any{}
+	if e.Body.CallID != "" {
+		data["callId"] = e.Body.CallID
+	}
+	text, err := json.Marshal(struct {
+		Type    string         `json:"type"`
+		Seq     int64          `json:"seq"`
+		Time    int64          `json:"time"`
+		Data    map[string]any `json:"data"`
+		Op      op             `json:"surfaceOp"`
+		Sources []int64        `json:"sourceEventSeqs,omitempty"`
+	}{e.Type, e.Seq, e.Time, data, o, e.Sources})
+	if err != nil {
+		return []byte("null")
+	}
+	return text
+}

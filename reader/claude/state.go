@@ -1,0 +1,294 @@
+package claude
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/yorehq/yore/fault"
+)
+
+// Bounds of what a position holds.
+const (
+	wholeBytes  = 36 << 10 // the whole graph, if it takes no more, before base64
+	tailNodes   = 96       // else so much of the end of the path
+	filterBytes = 12 << 10
+	filterBits  = 5 // probes for each identity
+)
+
+// state is what a position keeps beside seq and offset.
+type state struct {
+	small
+	Graph   []byte `json:"graph,omitempty"`   // nodes, by appendNode
+	Path    []int  `json:"path,omitempty"`    // their indices on the path; of a partial graph, all of them
+	Pending bool   `json:"pending,omitempty"` // the last node is a boundary that waits for its summary
+	Before  int    `json:"before,omitempty"`  // nodes that are not in Graph
+	Seen    filter `json:"seen,omitempty"`    // of a partial graph
+}
+
+// filter is a Bloom filter over keys: what it has not, was never added.
+type filter []byte
+
+func (f filter) add(k uint64) { f.probe(k, func(i, bit int) bool { f[i] |= 1 << bit; return true }) }
+
+func (f filter) has(k uint64) bool {
+	return f.probe(k, func(i, bit int) bool { return f[i]&(1<<bit) != 0 })
+}
+
+func (f filter) probe(k uint64, visit func(i, bit int) bool) bool {
+	step := k>>32 | 1
+	for range filterBits {
+		at := k % uint64(8*len(f))
+		if !visit(int(at/8), int(at%8)) {
+			return false
+		}
+		k += step * 0x9e3779b97f4a7c15
+	}
+	return true
+}
+
+// room is how much a position may hold.
+type room struct {
+	whole int // bytes of a whole graph
+	tail  int // else so many nodes
+}
+
+// save makes a state of a decoder.
+func (d *decoder) save(most room) state {
+	st := state{small: d.small, Pending: d.g.pending != nil}
+	g := d.g
+	if !g.partial {
+		for _, n := range g.nodes {
+			st.Graph = appendNode(st.Graph, n)
+		}
+		if len(st.Graph) <= most.whole {
+			for _, n := range g.path {
+				st.Path = append(st.Path, n.ord)
+			}
+			return st
+		}
+	}
+	st.Graph, st.Seen = nil, g.seen
+	if !g.partial {
+		whole := graph{seen: make(filter, filterBytes)}
+		for _, n := range g.nodes {
+			whole.remember(n)
+		}
+		st.Seen = whole.seen
+	}
+	tail := g.path[max(0, len(g.path)-most.tail):]
+	in := make(map[*node]bool, len(tail))
+	for _, n := range tail {
+		in[n] = true
+	}
+	for _, n := range tail {
+		copied := *n
+		for _, s := range g.byMsg[n.msg] {
+			copied.split = copied.split || n.msg != 0 && !in[s]
+		}
+		st.Graph = appendNode(st.Graph, &copied)
+	}
+	st.Before = g.before + len(g.nodes) - len(tail)
+	return st
+}
+
+func parseState(raw json.RawMessage) (state, error) {
+	var st state
+	if len(raw) == 0 {
+		return st, nil
+	}
+	if err := json.Unmarshal(raw, &st); err != nil {
+		return st, err
+	}
+	_, err := st.graph()
+	return st, err
+}
+
+var errState = errors.New("the nodes cannot be read")
+
+// graph rebuilds the graph that was saved.
+func (st *state) graph() (*graph, error) {
+	g := newGraph()
+	for rest := st.Graph; len(rest) > 0; {
+		n, behind, ok := parseNode(rest)
+		if !ok {
+			return nil, errState
+		}
+		rest = behind
+		g.add(n)
+	}
+	switch {
+	case st.Before < 0, st.Seen != nil && len(st.Seen) != filterBytes:
+		return nil, errState
+	case st.Seen != nil:
+		g.partial, g.before, g.seen = true, st.Before, st.Seen
+		for i, n := range g.nodes {
+			n.ord = g.before + i
+			g.join(n)
+		}
+	default:
+		for _, i := range st.Path {
+			if i < 0 || i >= len(g.nodes) || g.nodes[i].pos >= 0 {
+				return nil, errState
+			}
+			g.join(g.nodes[i])
+		}
+	}
+	if st.Pending {
+		// Of a partial graph the boundary is not needed: it is made whole first.
+		g.pending = &node{pos: -1}
+		if n := len(g.nodes); n > 0 && !g.partial {
+			for _, b := range g.nodes {
+				if b.boundary && b.pos < 0 {
+					g.pending = b
+				}
+			}
+		}
+	}
+	return g, nil
+}
+
+// resume returns a decoder that goes on where a position stands.
+func resume(st state, next int64) (*decoder, error) {
+	g, err := st.graph()
+	if err != nil {
+		return nil, fmt.Errorf("%w: the state of a position: %w", fault.Persistence, err)
+	}
+	return &decoder{next: next, g: g, small: st.small}, nil
+}
+
+// Flags of a node.
+const (
+	talksFlag = 1 << iota
+	boundaryFlag
+	anchorFlag
+	splitFlag
+)
+
+func appendNode(b []byte, n *node) []byte {
+	flags := uint64(0)
+	for _, f := range [...]struct {
+		on   bool
+		flag uint64
+	}{{n.talks, talksFlag}, {n.boundary, boundaryFlag}, {n.anchor, anchorFlag}, {n.split, splitFlag}} {
+		if f.on {
+			flags |= f.flag
+		}
+	}
+	word := func(k uint64) { b = binary.LittleEndian.AppendUint64(b, k) }
+	words := func(list []uint64) {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, k := range list {
+			word(k)
+		}
+	}
+	b = binary.AppendUvarint(b, flags)
+	word(n.id)
+	word(n.parent)
+	word(n.content)
+	b = binary.AppendUvarint(b, uint64(len(n.seqs)))
+	for _, s := range n.seqs {
+		b = binary.AppendVarint(b, s)
+	}
+	words(optional(n.msg))
+	if n.msg != 0 {
+		word(n.hash)
+		b = binary.AppendUvarint(b, uint64(n.blocks))
+	}
+	b = binary.AppendUvarint(b, uint64(len(n.calls)))
+	for _, c := range n.calls {
+		word(c.id)
+		b = binary.AppendVarint(b, c.seq)
+	}
+	words(n.answers)
+	words(n.kept)
+	words(optional(n.keptBy))
+	return b
+}
+
+func optional(k uint64) []uint64 {
+	if k == 0 {
+		return nil
+	}
+	return []uint64{k}
+}
+
+// parser reads what appendNode wrote; bad says that it could not.
+type parser struct {
+	b   []byte
+	bad bool
+}
+
+func (p *parser) take(n int) {
+	if p.bad = p.bad || n <= 0; !p.bad {
+		p.b = p.b[n:]
+	}
+}
+
+func (p *parser) unsigned() uint64 {
+	v, n := binary.Uvarint(p.b)
+	p.take(n)
+	return v
+}
+
+func (p *parser) signed() int64 {
+	v, n := binary.Varint(p.b)
+	p.take(n)
+	return v
+}
+
+func (p *parser) word() uint64 {
+	if p.bad = p.bad || len(p.b) < 8; p.bad {
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(p.b)
+	p.b = p.b[8:]
+	return v
+}
+
+// count reads the length of a list whose entries take at least one byte.
+func (p *parser) count() int {
+	n := p.unsigned()
+	if n > uint64(len(p.b)) {
+		p.bad = true
+		return 0
+	}
+	return int(n)
+}
+
+func (p *parser) words() (list []uint64) {
+	for range p.count() {
+		list = append(list, p.word())
+	}
+	return list
+}
+
+func (p *parser) optional() uint64 {
+	if list := p.words(); len(list) > 0 {
+		return list[0]
+	}
+	return 0
+}
+
+func parseNode(b []byte) (*node, []byte, bool) {
+	p := &parser{b: b}
+	flags := p.unsigned()
+	n := &node{
+		talks: flags&talksFlag != 0, boundary: flags&boundaryFlag != 0,
+		anchor: flags&anchorFlag != 0, split: flags&splitFlag != 0,
+	}
+	n.id, n.parent, n.content = p.word(), p.word(), p.word()
+	for range p.count() {
+		n.seqs = append(n.seqs, p.signed())
+	}
+	if n.msg = p.optional(); n.msg != 0 {
+		n.hash, n.blocks = p.word(), int(p.unsigned())
+	}
+	for range p.count() {
+		id := p.word()
+		n.calls = append(n.calls, call{id, p.signed()})
+	}
+	n.answers, n.kept, n.keptBy = p.words(), p.words(), p.optional()
+	return n, p.b, !p.bad
+}
