@@ -31,7 +31,7 @@ func (g *Grant) again(h session.Header, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case h != g.at.Header || !g.view.sees(h):
+	case query.TargetOf(h) != g.target() || !g.view.sees(h):
 		return fmt.Errorf("%w: the session moved while it was read", fault.Unauthorized)
 	}
 	return nil
@@ -140,7 +140,7 @@ func (g *Grant) Trace(ctx context.Context) (Lineage, error) {
 		return Lineage{}, err
 	}
 	for i, h := range show {
-		if infos[i].Header != h {
+		if query.TargetOf(infos[i].Header) != query.TargetOf(h) {
 			return Lineage{}, fmt.Errorf("%w: a session moved while it was read", fault.Unauthorized)
 		}
 	}

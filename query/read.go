@@ -187,7 +187,7 @@ func (e *Engine) ReadSession(ctx context.Context, at Located, own bool, emit fun
 		}
 		return emit(entry, r)
 	})
-	if err == nil && h != at.Header {
+	if err == nil && TargetOf(h) != TargetOf(at.Header) {
 		err = fmt.Errorf("%w: the session moved while it was read", fault.Unauthorized)
 	}
 	return err

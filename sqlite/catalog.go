@@ -45,14 +45,15 @@ func (x *Index) Headers(ctx context.Context, which query.Lookup) ([]query.Known,
 		q.add(`id = ?`, string(*which.ID))
 	}
 	if which.Parent != nil {
-		q.add(`parent = ?`, string(*which.Parent))
+		q.add(`(f_parent = ? AND f_parent <> '' OR parent = ? AND f_parent = '')`, string(*which.Parent), string(*which.Parent))
 	}
 	if which.Workspace != nil {
 		q.add(`cwd = ?`, *which.Workspace)
 	}
 	var all []query.Known
-	err := x.readCatalog(ctx, `SELECT path, `+headerColumns+`, `+problemColumns+` FROM files`+q.where()+` ORDER BY path`, func(r row) error {
-		all = append(all, query.Known{Path: r.text(0), Header: r.header(1), Problem: publicProblem(r.problem(1 + headerWidth))})
+	err := x.readCatalog(ctx, `SELECT path, `+headerColumns+`, `+forkColumns+`, `+problemColumns+` FROM files`+q.where()+` ORDER BY path`, func(r row) error {
+		h := r.fork(1 + headerWidth).Apply(r.header(1))
+		all = append(all, query.Known{Path: r.text(0), Header: h, Problem: publicProblem(r.problem(1 + headerWidth + forkWidth))})
 		return nil
 	}, q.args...)
 	return all, err
@@ -68,7 +69,7 @@ func (x *Index) Folders(ctx context.Context, root string) ([]ingest.Folder, erro
 	return all, err
 }
 
-const fileColumns = `path, root, folder, reader, pending, ` + headerColumns + `, ` + stampColumns + `, ` + problemColumns
+const fileColumns = `path, root, folder, reader, pending, ` + headerColumns + `, ` + forkColumns + `, ` + stampColumns + `, ` + problemColumns
 
 // Files returns catalogued files, by path. A pending file states no workspace.
 func (x *Index) Files(ctx context.Context, which ingest.FileLookup) ([]ingest.FileRow, error) {
@@ -89,7 +90,8 @@ func (x *Index) Files(ctx context.Context, which ingest.FileLookup) ([]ingest.Fi
 	err := x.readCatalog(ctx, `SELECT `+fileColumns+` FROM files`+q.where()+` ORDER BY path`, func(r row) error {
 		all = append(all, ingest.FileRow{
 			Path: r.text(0), Root: r.text(1), Folder: r.text(2), Agent: session.Agent(r.text(3)), Pending: r.bool(4),
-			Header: r.header(5), Stamp: r.stamp(5 + headerWidth), Problem: r.problem(5 + headerWidth + stampWidth),
+			Header: r.header(5), Fork: r.fork(5 + headerWidth),
+			Stamp: r.stamp(5 + headerWidth + forkWidth), Problem: r.problem(5 + headerWidth + forkWidth + stampWidth),
 		})
 		return nil
 	}, q.args...)
@@ -141,7 +143,7 @@ func (c *conn) apply(ctx context.Context, change *ingest.CatalogChange) error {
 	for i := range change.Files {
 		f := &change.Files[i]
 		args := append([]any{f.Path, f.Root, f.Folder, string(f.Agent), f.Pending}, bindHeader(f.Header)...)
-		args = append(append(args, bindStamp(f.Stamp)...), bindProblem(f.Problem)...)
+		args = append(append(append(args, bindFork(f.Fork)...), bindStamp(f.Stamp)...), bindProblem(f.Problem)...)
 		if err := c.exec(ctx, `INSERT OR REPLACE INTO files (`+fileColumns+`) VALUES (`+marks(len(args))+`)`, args...); err != nil {
 			return err
 		}

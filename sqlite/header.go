@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"strings"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/ingest"
@@ -26,6 +27,14 @@ func (r row) header(at int) session.Header {
 		Cwd: r.text(at + 4), ParentSession: session.ID(r.text(at + 5)), SeedLength: r.int(at + 6), Origin: r.text(at + 7),
 		DelegationDepth: r.int(at + 8), AgentPreset: r.text(at + 9),
 	}
+}
+
+func bindFork(f ingest.Fork) []any { return []any{string(f.Parent), f.Seed, f.CreatedAt} }
+
+const forkWidth = 3
+
+func (r row) fork(at int) ingest.Fork {
+	return ingest.Fork{Parent: session.ID(r.text(at)), Seed: r.int(at + 1), CreatedAt: r.int(at + 2)}
 }
 
 func bindStamp(s reader.Stamp) []any {
@@ -64,12 +73,13 @@ func publicProblem(p *reader.Problem) *query.Problem {
 // storedColumns are what storedRow reads, putColumns what bindStored gives.
 const storedColumns = `num, entries, ` + putColumns
 
-const putColumns = `source, ` + headerColumns + `, p_next, p_read, p_check, ` + stampColumns + `, state, mapping, ` +
-	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed`
+const putColumns = `source, ` + headerColumns + `, ` + forkColumns + `, p_next, p_read, p_check, ` + stampColumns + `, state, mapping, ` +
+	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed, root, footprints`
 
 // bindStored gives the arguments for putColumns.
 func bindStored(s *ingest.Stored) []any {
 	args := append([]any{s.Source}, bindHeader(s.Header)...)
+	args = append(args, bindFork(s.Fork)...)
 	args = append(args, s.Position.Next, s.Position.Offset, int64(s.Position.Check))
 	args = append(args, bindStamp(s.Position.Stamp)...)
 	if s.Position.State == nil {
@@ -79,7 +89,8 @@ func bindStored(s *ingest.Stored) []any {
 	}
 	args = append(args, s.Mapping)
 	args = append(args, bindProblem(s.Problem)...)
-	return append(args, s.Events, s.Provisional, s.Title, string(s.TitleFail), s.LastStep, s.Prompted, s.Changed)
+	return append(args, s.Events, s.Provisional, s.Title, string(s.TitleFail), s.LastStep, s.Prompted, s.Changed,
+		s.Root, strings.Join(s.Footprints, "\n"))
 }
 
 // storedRow reads a session and how many entries it has.
@@ -91,7 +102,7 @@ func (r row) storedRow() (s ingest.Stored, entries int64) {
 	}
 	s.Num, entries = r.int(next(1)), r.int(next(1))
 	s.Source = r.text(next(1))
-	s.Header = r.header(next(headerWidth))
+	s.Header, s.Fork = r.header(next(headerWidth)), r.fork(next(forkWidth))
 	s.Position.Next, s.Position.Offset, s.Position.Check = r.int(next(1)), r.int(next(1)), r.uint64(next(1))
 	s.Position.Stamp = r.stamp(next(stampWidth))
 	if state := next(1); !r.null(state) {
@@ -106,6 +117,10 @@ func (r row) storedRow() (s ingest.Stored, entries int64) {
 	}
 	s.TitleFail = fault.Code(r.text(next(1)))
 	s.LastStep, s.Prompted, s.Changed = r.int(next(1)), r.bool(next(1)), r.int(next(1))
+	s.Root = r.text(next(1))
+	if ids := r.text(next(1)); ids != "" {
+		s.Footprints = strings.Split(ids, "\n")
+	}
 	return s, entries
 }
 

@@ -16,7 +16,8 @@ const (
 	// schemaVersion rises with every change of the tables. An older database is made anew.
 	//
 	// 1: the first.
-	schemaVersion = 1
+	// 2: where a log's history comes from, if the log does not state it; the product's own calls.
+	schemaVersion = 2
 )
 
 // headerColumns are the columns of a session's header, in the order of bindHeader.
@@ -25,6 +26,11 @@ const headerColumns = `agent, id, version, created, cwd, parent, seed, origin, d
 const headerSchema = `
 	agent TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL, cwd TEXT NOT NULL,
 	parent TEXT NOT NULL, seed INTEGER NOT NULL, origin TEXT NOT NULL, depth INTEGER NOT NULL, preset TEXT NOT NULL`
+
+// forkColumns are in the order of bindFork.
+const forkColumns = `f_parent, f_seed, f_created`
+
+const forkSchema = `f_parent TEXT NOT NULL, f_seed INTEGER NOT NULL, f_created INTEGER NOT NULL`
 
 // problemColumns are null where there is none, in the order of bindProblem.
 const problemColumns = `p_code, p_path, p_line, p_offset, p_reason`
@@ -43,13 +49,14 @@ CREATE INDEX folders_root ON folders (root);
 
 CREATE TABLE files (
 	path TEXT PRIMARY KEY, root TEXT NOT NULL, folder TEXT NOT NULL, reader TEXT NOT NULL, pending INTEGER NOT NULL,
-	` + headerSchema + `, ` + stampSchema + `, ` + problemSchema + `
+	` + headerSchema + `, ` + forkSchema + `, ` + stampSchema + `, ` + problemSchema + `
 );
 CREATE INDEX files_cwd ON files (cwd);
 CREATE INDEX files_folder ON files (folder);
 CREATE INDEX files_pending ON files (pending) WHERE pending;
 CREATE INDEX files_id ON files (id);
 CREATE INDEX files_parent ON files (parent);
+CREATE INDEX files_fork ON files (f_parent) WHERE f_parent <> '';
 `
 
 // shardSchema is one workspace. A document's number (query.DocID) is the rowid
@@ -76,11 +83,12 @@ CREATE TABLE shard (
 );
 CREATE TABLE sessions (
 	num INTEGER PRIMARY KEY, entries INTEGER NOT NULL DEFAULT 0, source TEXT NOT NULL,
-	` + headerSchema + `,
+	` + headerSchema + `, ` + forkSchema + `,
 	p_next INTEGER NOT NULL, p_read INTEGER NOT NULL, p_check INTEGER NOT NULL, ` + stampSchema + `, state BLOB,
 	mapping TEXT NOT NULL, ` + problemSchema + `,
 	events INTEGER NOT NULL, provisional INTEGER NOT NULL, title TEXT, title_fail TEXT NOT NULL,
-	step INTEGER NOT NULL, prompted INTEGER NOT NULL, changed INTEGER NOT NULL
+	step INTEGER NOT NULL, prompted INTEGER NOT NULL, changed INTEGER NOT NULL,
+	root TEXT NOT NULL, footprints TEXT NOT NULL
 );
 CREATE TABLE types (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE records (block INTEGER PRIMARY KEY, data BLOB NOT NULL);

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/document"
@@ -31,6 +33,8 @@ type builder struct {
 	batch  Batch
 	bytes  int   // text in batch
 	copied int64 // text handed to the store so far
+
+	keepFootprints bool // give the product's own calls documents too
 }
 
 // newBuilder goes on where s stands. s must have a number.
@@ -89,7 +93,11 @@ func (b *builder) node(seq int64) session.Node {
 
 // record notes what an event brought.
 func (b *builder) record(e *session.Event, change session.Change) {
-	text, clipped := document.Extract(e.Body)
+	body := e.Body
+	if !b.keepFootprints {
+		body = b.withoutFootprints(e)
+	}
+	text, clipped := document.Extract(body)
 	first := e.Body.Speaker == session.Human && text != "" && !b.s.Prompted
 	if text != "" || change.Joined {
 		b.batch.Entries = append(b.batch.Entries, Entry{
@@ -110,6 +118,9 @@ func (b *builder) record(e *session.Event, change session.Change) {
 	}
 	b.batch.Checkpoints = append(b.batch.Checkpoints, session.Checkpoint{Seq: e.Seq, Place: e.Place})
 	s := b.s
+	if s.Root == "" {
+		s.Root = e.NativeID
+	}
 	s.Prompted = s.Prompted || first
 	s.Changed = max(s.Changed, e.Time)
 	if e.Step {
@@ -118,6 +129,28 @@ func (b *builder) record(e *session.Event, change session.Change) {
 	if e.Body.Title != nil || e.Body.TitleFault != "" {
 		s.Title, s.TitleFail = e.Body.Title, e.Body.TitleFault
 	}
+}
+
+// maxFootprints is how many calls of the product's own tools a session
+// remembers in order to know their results.
+const maxFootprints = 64
+
+// withoutFootprints returns what is searchable of an event: calls of the
+// product's own tools and their results are not.
+func (b *builder) withoutFootprints(e *session.Event) session.Body {
+	body := e.Body
+	if e.Type == session.ToolResult {
+		if body.CallID != "" && slices.Contains(b.s.Footprints, body.CallID) {
+			return session.Body{Speaker: body.Speaker}
+		}
+		return body
+	}
+	clean, calls := document.WithoutFootprints(body)
+	if calls > 0 && body.CallID != "" && !strings.Contains(body.CallID, "\n") {
+		ids := append(b.s.Footprints, body.CallID)
+		b.s.Footprints = ids[max(0, len(ids)-maxFootprints):]
+	}
+	return clean
 }
 
 // close appends the closing records of an interrupted turn.

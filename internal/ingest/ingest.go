@@ -41,7 +41,9 @@ type Options struct {
 	Catalog Catalog
 	Shards  Shards
 	Now     func() time.Time // nil: time.Now
-	Logger  *slog.Logger     // nil discards
+
+	KeepFootprints bool         // calls of the product's own tools and their results get documents too
+	Logger         *slog.Logger // nil discards
 }
 
 // Ingester keeps an index in step with its sources. It is safe for concurrent
@@ -247,6 +249,12 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 		src.Header = fresh.Header
 	}
 	p.keep[row.Path] = true
+	if s != nil && s.Fork != row.Fork {
+		row.Fork = s.Fork
+		if err := in.Catalog.Update(ctx, CatalogChange{Files: []FileRow{row}}); err != nil {
+			return err
+		}
+	}
 	if s != nil && rev == reader.Unchanged && s.Mapping == mapping(root.Reader) && s.Header == src.Header {
 		if s.Problem != nil {
 			p.unreadable++
@@ -393,7 +401,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 		left = left[done:]
 		progress(len(p.jobs) - len(left))
 	}
-	return in.countProblems(ctx, p)
+	return in.conclude(ctx, p)
 }
 
 // open reads the saved state under the write lock.
@@ -426,8 +434,10 @@ func (in *Ingester) dropAll(ctx context.Context, sl *slice, p *plan) error {
 	return nil
 }
 
-// countProblems adds what this round found to be unsound.
-func (in *Ingester) countProblems(ctx context.Context, p *plan) error {
+// conclude counts what this round found to be unsound, and hands what it found
+// out about lineage on to the catalog, which may lag behind a shard but never
+// lead it.
+func (in *Ingester) conclude(ctx context.Context, p *plan) error {
 	if len(p.jobs) == 0 {
 		return nil
 	}
@@ -435,34 +445,51 @@ func (in *Ingester) countProblems(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	now := map[string]bool{}
+	unsound := map[string]bool{}
+	forks := map[session.Key]Fork{}
 	for _, s := range stored {
-		now[s.Source] = s.Problem != nil
+		unsound[s.Source] = s.Problem != nil
+		forks[s.Header.Key()] = s.Fork
 	}
 	for _, j := range p.jobs {
-		if now[j.src.Path] {
+		if unsound[j.src.Path] {
 			p.unreadable++
 		}
 	}
-	return nil
+	rows, err := in.Catalog.Files(ctx, FileLookup{Workspace: &p.workspace})
+	if err != nil {
+		return err
+	}
+	var change CatalogChange
+	for _, row := range rows {
+		if f, ok := forks[row.Header.Key()]; ok && f != row.Fork {
+			row.Fork = f
+			change.Files = append(change.Files, row)
+		}
+	}
+	if len(change.Files) == 0 {
+		return nil
+	}
+	return in.Catalog.Update(ctx, change)
 }
 
 // Tidy removes what deletions left in the files of the index; it is called
-// after an answer.
+// after an answer. What an open snapshot of another process holds back is left
+// for the next time.
 func (in *Ingester) Tidy(ctx context.Context) error {
 	in.mu.Lock()
 	due := slices.Sorted(maps.Keys(in.dirty))
 	in.mu.Unlock()
 	for _, w := range due {
-		for done := false; !done; {
-			var err error
-			if done, err = in.Shards.Purge(ctx, w); err != nil {
-				return err
-			}
+		done, err := in.Shards.Purge(ctx, w)
+		if err != nil {
+			return err
 		}
-		in.mu.Lock()
-		delete(in.dirty, w)
-		in.mu.Unlock()
+		if done {
+			in.mu.Lock()
+			delete(in.dirty, w)
+			in.mu.Unlock()
+		}
 	}
 	return nil
 }

@@ -30,6 +30,9 @@ func (in *Ingester) Window(ctx context.Context, source string, at session.Checkp
 		next = r.Event.Seq + 1
 		return emit(r)
 	})
+	if h == rows[0].Header {
+		h = rows[0].Fork.Apply(h)
+	}
 	if err != nil || next > to {
 		return h, err
 	}

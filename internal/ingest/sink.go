@@ -39,7 +39,8 @@ type FileRow struct {
 	Root    string
 	Folder  string // the folder that holds it
 	Agent   session.Agent
-	Header  session.Header // zero while Pending
+	Header  session.Header // as the file states it; zero while Pending
+	Fork    Fork           // what was found out about where its history comes from
 	Stamp   reader.Stamp   // when the header was read
 	Pending bool           // the header is not complete yet
 	Problem *reader.Problem
@@ -111,11 +112,28 @@ type Writer interface {
 	Delete(ctx context.Context, num int64) error
 }
 
+// Fork is a lineage fact that a log does not state and that ingest found out
+// from records it shares with another one. The zero value says nothing.
+type Fork struct {
+	Parent    session.ID
+	Seed      int64 // how many leading events came from the parent
+	CreatedAt int64 // time of the first event of its own, epoch milliseconds
+}
+
+// Apply completes a stated header.
+func (f Fork) Apply(h session.Header) session.Header {
+	if f.Parent != "" {
+		h.ParentSession, h.SeedLength, h.CreatedAt = f.Parent, f.Seed, f.CreatedAt
+	}
+	return h
+}
+
 // Stored is what a shard remembers of a session between two updates.
 type Stored struct {
 	Num      int64 // 0: not in the shard yet
 	Source   string
-	Header   session.Header
+	Header   session.Header // as the log states it
+	Fork     Fork
 	Position reader.Position
 	Mapping  string // versions of reader, fold and text that made it; another one means: make it again
 	Problem  *reader.Problem
@@ -124,9 +142,11 @@ type Stored struct {
 	Provisional int64 // how many closing records stand at the end
 	Title       *string
 	TitleFail   fault.Code
-	LastStep    int64 // seq of the latest step start; -1: none
-	Prompted    bool  // the first human prompt has been seen
-	Changed     int64 // time of the latest event, epoch milliseconds
+	LastStep    int64    // seq of the latest step start; -1: none
+	Prompted    bool     // the first human prompt has been seen
+	Root        string   // the first event's native id, by which copies of a log are recognised
+	Footprints  []string // ids of the latest calls of the product's own tools
+	Changed     int64    // time of the latest event, epoch milliseconds
 }
 
 // Batch is what a run of consecutive events brings to a shard.

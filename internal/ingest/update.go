@@ -85,6 +85,8 @@ func (sl *slice) update(ctx context.Context, j *job) (done bool, err error) {
 // read takes in what is new in a source.
 func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err error) {
 	b := newBuilder(ctx, sl.w, s)
+	b.keepFootprints = sl.in.KeepFootprints
+	isNew := s.Position.Next == 0
 	stopped := false
 	tail, err := j.reader.Read(ctx, j.src, s.Position, func(e session.Event) error {
 		if err := b.add(e); err != nil {
@@ -117,7 +119,13 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 		s.Provisional = int64(len(tail.Closers))
 		s.Events += s.Provisional
 	}
-	return !stopped, sl.w.Put(ctx, s)
+	if err := sl.w.Put(ctx, s); err != nil {
+		return false, err
+	}
+	if isNew {
+		err = sl.relate(ctx, j, s)
+	}
+	return !stopped, err
 }
 
 // refuse records that a session is unsound; any other failure is returned.
