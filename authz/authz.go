@@ -217,9 +217,10 @@ func (v *View) ownTarget(ctx context.Context) (*Grant, error) {
 
 func ambiguous(found []query.Located) error {
 	text := "several sessions have this id; name one of:"
+	apart := slices.ContainsFunc(found, func(f query.Located) bool { return f.Header.Cwd != found[0].Header.Cwd })
 	for _, f := range found {
 		text += " " + f.Header.Key().String()
-		if f.Header.Cwd != found[0].Header.Cwd {
+		if apart {
 			text += fmt.Sprintf(" (in %q)", f.Header.Cwd)
 		}
 	}

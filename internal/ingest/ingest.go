@@ -86,8 +86,11 @@ func (in *Ingester) Work() Work {
 // goes. An empty scope only discovers new files. If its context ends it returns
 // the context's error with the coverage so far. progress may be nil.
 func (in *Ingester) Refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (session.Coverage, error) {
-	if err := in.discover(ctx); err != nil {
-		return session.Coverage{}, err
+	var sum session.Coverage
+	if err := in.discover(ctx); errors.Is(err, ErrBusy) {
+		sum.Stale = true // another process is discovering
+	} else if err != nil {
+		return sum, err
 	}
 	workspaces := scope.Workspaces
 	if scope.All {
@@ -111,7 +114,6 @@ func (in *Ingester) Refresh(ctx context.Context, scope session.Scope, progress f
 		plans = append(plans, p)
 		total += len(p.jobs)
 	}
-	var sum session.Coverage
 	var failed error
 	finished := 0
 	for _, p := range plans {
@@ -184,9 +186,14 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	}
 	p := &plan{workspace: workspace, only: only, keep: map[string]bool{}}
 	chosen, conflicts := choose(rows)
-	p.unreadable = conflicts
+	for key := range conflicts {
+		if only == nil || key == *only {
+			p.sources++
+			p.unreadable++
+		}
+	}
 	for _, row := range rows {
-		if row.Problem == nil {
+		if row.Problem == nil || only != nil && row.Header.Key() != *only {
 			continue
 		}
 		p.unreadable++
@@ -202,6 +209,9 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		if err := in.planSource(ctx, p, row, at[row.Path]); err != nil {
 			return nil, err
 		}
+		if p.keep[row.Path] {
+			p.sources++
+		}
 	}
 	for _, s := range stored {
 		if !p.keep[s.Source] {
@@ -209,7 +219,6 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		}
 	}
 	slices.SortStableFunc(p.jobs, func(a, b *job) int { return cmp.Compare(b.stamp.ModTime, a.stamp.ModTime) })
-	p.sources = len(p.keep) + conflicts
 	return p, nil
 }
 
@@ -316,11 +325,11 @@ func (in *Ingester) root(row FileRow) (Root, bool) {
 }
 
 // choose picks one file for each session: the same log at two places is one
-// session, files that contradict each other are none. It returns how many
-// sessions are in conflict.
-func choose(rows []FileRow) (chosen []FileRow, conflicts int) {
+// session, files that contradict each other are none. It returns the sessions
+// in conflict too.
+func choose(rows []FileRow) (chosen []FileRow, conflict map[session.Key]bool) {
 	best := map[session.Key]int{}
-	conflict := map[session.Key]bool{}
+	conflict = map[session.Key]bool{}
 	for i, row := range rows {
 		if row.Pending || row.Problem != nil {
 			continue
@@ -341,7 +350,7 @@ func choose(rows []FileRow) (chosen []FileRow, conflicts int) {
 			chosen = append(chosen, row)
 		}
 	}
-	return chosen, len(conflict)
+	return chosen, conflict
 }
 
 // better prefers the newer copy, then the longer, then the first by name.
