@@ -81,7 +81,7 @@ func Open(ctx context.Context, o Options) (*History, error) {
 	}
 	if h.err == nil {
 		h.ingest = ingest.New(ingest.Options{Roots: h.roots, Catalog: h.index, Shards: h.index, Logger: o.Logger})
-		config.Disk = query.Corpus{Store: h.index, Refresher: h.ingest, Logs: h.ingest}
+		config.Disk = query.Corpus{Store: h.index, Refresher: h.ingest, Logs: h.ingest, Outside: h.ingest}
 	}
 	h.engine, err = query.New(config)
 	if err == nil {

@@ -285,7 +285,7 @@ func (s *search) keep(ctx context.Context, v *view, postings []Posting) ([]*hit,
 	}
 	hits := make([]*hit, 0, len(docs))
 	for i, d := range docs {
-		pass, err := s.passes(ctx, v, d)
+		pass, err := s.passes(ctx, v, v.sessions[d.Doc.Session()], d)
 		if err != nil {
 			return nil, err
 		}
@@ -296,10 +296,10 @@ func (s *search) keep(ctx context.Context, v *view, postings []Posting) ([]*hit,
 	return hits, nil
 }
 
-func (s *search) passes(ctx context.Context, v *view, d Document) (bool, error) {
+func (s *search) passes(ctx context.Context, v *view, en *entry, d Document) (bool, error) {
 	f := &s.events
 	switch {
-	case s.own && d.Provisional,
+	case (s.own || en.open()) && d.Provisional,
 		!f.Seq.Holds(d.Seq), !f.Time.Holds(d.Time),
 		f.Types != nil && !slices.Contains(f.Types, d.Type):
 		return false, nil

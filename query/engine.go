@@ -41,6 +41,7 @@ type Corpus struct {
 	Store     Store
 	Refresher Refresher
 	Logs      Logs
+	Outside   Outside // may be nil
 }
 
 // Config is what an engine is made of. Zero fields take their defaults.

@@ -55,7 +55,11 @@ func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, 
 					continue
 				}
 			}
-			infos = append(infos, en.info(false))
+			info, err := v.info(ctx, en, false)
+			if err != nil {
+				return list, err
+			}
+			infos = append(infos, info)
 		}
 	}
 	slices.SortFunc(infos, func(a, b Info) int {
@@ -90,7 +94,9 @@ func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventF
 		return list, err
 	}
 	defer func() { err = errors.Join(err, vs.Close()) }()
-	list.Info = en.info(own)
+	if list.Info, err = v.info(ctx, en, own); err != nil {
+		return list, err
+	}
 	req := eventsRequest{TargetOf(at.Header), filter, own}
 	// The cursor's offset is the seq to go on from; growth does not move it.
 	first, err := e.open(cursor, req, [sha256.Size]byte{})

@@ -78,12 +78,14 @@ func (e *Engine) Infos(ctx context.Context, headers []session.Header, own func(s
 	}
 	infos := make([]Info, len(headers))
 	for i, h := range headers {
-		_, en := vs.find(TargetOf(h))
+		v, en := vs.find(TargetOf(h))
 		if en == nil {
 			infos[i] = Info{Header: h, Title: Untitled, Persisted: true}
 			continue
 		}
-		infos[i] = en.info(own(h))
+		if infos[i], err = v.info(ctx, en, own(h)); err != nil {
+			return nil, errors.Join(err, vs.Close())
+		}
 	}
 	return infos, vs.Close()
 }
@@ -114,7 +116,9 @@ func (e *Engine) Read(ctx context.Context, at Located, own bool, seq, before, af
 		return w, err
 	}
 	defer func() { err = errors.Join(err, vs.Close()) }()
-	w.Info = en.info(own)
+	if w.Info, err = v.info(ctx, en, own); err != nil {
+		return w, err
+	}
 	if err := inLog(seq, w.Info); err != nil {
 		return w, err
 	}
@@ -199,8 +203,11 @@ func (e *Engine) Surface(ctx context.Context, at Located, own bool) (info Info, 
 	if err != nil {
 		return info, nil, err
 	}
-	info = en.info(own)
+	defer func() { err = errors.Join(err, vs.Close()) }()
+	if info, err = v.info(ctx, en, own); err != nil {
+		return info, nil, err
+	}
 	seqs, err = v.snap.Log(en.row.Num).Surface(ctx)
 	seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return seq >= info.Events })
-	return info, seqs, errors.Join(err, vs.Close())
+	return info, seqs, err
 }

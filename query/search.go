@@ -86,7 +86,11 @@ func (e *Engine) SearchSessions(ctx context.Context, req SessionSearch) (page Se
 		if err != nil {
 			return page, err
 		}
-		page.Hits = append(page.Hits, SessionHit{Info: ranked[i].session.info(false), Best: best, Forks: s.forks(ranked[i])})
+		info, err := ranked[i].view.info(ctx, ranked[i].session, false)
+		if err != nil {
+			return page, err
+		}
+		page.Hits = append(page.Hits, SessionHit{Info: info, Best: best, Forks: s.forks(ranked[i])})
 	}
 	if page.More = len(ranked) > offset+req.Limit; page.More {
 		page.Next, err = e.seal(req, state, offset+req.Limit)
@@ -110,7 +114,10 @@ func (e *Engine) SearchEvents(ctx context.Context, at Located, req EventSearch) 
 		return page, err
 	}
 	defer func() { err = errors.Join(err, vs.Close()) }()
-	page.Coverage, page.Info = coverage, en.info(req.Own)
+	page.Coverage = coverage
+	if page.Info, err = v.info(ctx, en, req.Own); err != nil {
+		return page, err
+	}
 	state := vs.state()
 	offset, err := e.open(cursor, req, state)
 	if err != nil {

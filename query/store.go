@@ -176,3 +176,13 @@ type Refresher interface {
 	// it could not do before its context's deadline. progress may be nil.
 	Refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (session.Coverage, error)
 }
+
+// Outside is what agents say of their sessions outside of their logs.
+type Outside interface {
+	// Running returns the sessions that a process has open now.
+	Running(ctx context.Context) (map[session.Key]bool, error)
+
+	// Title returns the title that an agent keeps for a source elsewhere; it
+	// outranks what the log gives.
+	Title(ctx context.Context, source string, h session.Header) (title string, ok bool, err error)
+}

@@ -56,7 +56,9 @@ func (e *Engine) TraceEvent(ctx context.Context, at Located, own bool, seq int64
 		return r, err
 	}
 	defer func() { err = errors.Join(err, vs.Close()) }()
-	r.Info = en.info(own)
+	if r.Info, err = v.info(ctx, en, own); err != nil {
+		return r, err
+	}
 	if err := inLog(seq, r.Info); err != nil {
 		return r, err
 	}

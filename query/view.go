@@ -25,7 +25,8 @@ type view struct {
 // entry is a session in a view.
 type entry struct {
 	row        Row
-	live       bool
+	live       bool // registered in this process
+	running    bool // open in a process of its agent, by the agent's own word
 	persisted  bool
 	suppressed bool // hidden by its live log, or in conflict with it
 }
@@ -73,7 +74,24 @@ func openView(ctx context.Context, c *Corpus, workspace string, live bool) (*vie
 	for _, r := range rows {
 		v.all[r.Num] = &entry{row: r, live: live, persisted: !live}
 	}
-	return v, nil
+	return v, v.markRunning(ctx)
+}
+
+// markRunning notes which sessions their agents have open.
+func (v *view) markRunning(ctx context.Context) error {
+	if v.corpus.Outside == nil {
+		return nil
+	}
+	running, err := v.corpus.Outside.Running(ctx)
+	if err != nil {
+		return errors.Join(err, v.snap.Close())
+	}
+	if len(running) > 0 {
+		for _, s := range v.all {
+			s.running = running[s.row.Header.Key()]
+		}
+	}
+	return nil
 }
 
 // unite applies what one corpus says about another: a live session hides its
@@ -185,17 +203,32 @@ func (v *view) shadowOf(ctx context.Context, num, seq int64) (int64, error) {
 	return -1, nil
 }
 
-// info returns what is known of an entry. own says that closing records do not
-// exist for whom asks.
+// open reports whether the session goes on: its closing records do not exist then.
+func (s *entry) open() bool { return s.live || s.running }
+
+// info returns what is known of an entry, with the title that its agent keeps
+// outside of the log. own says that closing records do not exist for whom asks.
+func (v *view) info(ctx context.Context, s *entry, own bool) (Info, error) {
+	info := s.info(own)
+	if v.corpus.Outside == nil || info.Fault != "" {
+		return info, nil
+	}
+	title, ok, err := v.corpus.Outside.Title(ctx, s.row.Source, s.row.Header)
+	if ok && err == nil {
+		info.Title, info.TitleFail = title, ""
+	}
+	return info, err
+}
+
 func (s *entry) info(own bool) Info {
 	info := Info{
 		Header: s.row.Header, Title: Untitled, TitleFail: s.row.TitleFail,
-		Live: s.live, Persisted: s.persisted, Events: s.row.Events, Changed: s.row.Changed,
+		Live: s.open(), Persisted: s.persisted, Events: s.row.Events, Changed: s.row.Changed,
 	}
 	if s.row.Title != nil {
 		info.Title = *s.row.Title
 	}
-	if own || s.live {
+	if own || s.open() {
 		info.Events -= s.row.Provisional
 	}
 	if s.row.Problem != nil {
@@ -220,7 +253,7 @@ func (s *entry) passes(f *SessionFilter) bool {
 		return false
 	case slices.Contains(f.Exclude, TargetOf(h)):
 		return false
-	case f.Availability != nil && !(s.live && slices.Contains(f.Availability, Live)) && !(s.persisted && slices.Contains(f.Availability, Persisted)):
+	case f.Availability != nil && !(s.open() && slices.Contains(f.Availability, Live)) && !(s.persisted && slices.Contains(f.Availability, Persisted)):
 		return false
 	}
 	if f.Parents == nil && !f.Roots {
