@@ -20,10 +20,20 @@ type Health struct {
 	Problems []Problem // by path
 	Index    sqlite.Health
 	IndexErr error // why the index cannot be used; nothing else is known then
-	Deep     bool  // every log was to be read, and every page of the index
-	Behind   int   // deep: logs that could not be read to their end just now
-	Stale    bool  // deep: another process was indexing meanwhile
+	Depth    Depth
+	Behind   int  // logs that could not be read to their end just now
+	Stale    bool // another process was indexing meanwhile
 }
+
+// Depth says how far an examination goes.
+type Depth int
+
+// The depths, each with everything before it.
+const (
+	Headers Depth = iota // new files are looked for and their headers read; of logs what the index knows
+	Logs                 // every log that changed is read
+	Pages                // every page of the index is checked
+)
 
 // RootHealth counts the sessions below one root.
 type RootHealth struct {
@@ -70,10 +80,9 @@ func (h Health) Sound() bool {
 }
 
 // Health looks for new files, then reports what the catalog and the index know
-// of every log. With deep it first reads every log that changed since it was
-// last read, and checks every page of the index. progress may be nil.
-func (h *History) Health(ctx context.Context, deep bool, progress func(done, total int)) (Health, error) {
-	out := Health{Deep: deep, IndexErr: h.err}
+// of every log, at a depth. progress may be nil.
+func (h *History) Health(ctx context.Context, depth Depth, progress func(done, total int)) (Health, error) {
+	out := Health{Depth: depth, IndexErr: h.err}
 	for _, r := range h.roots {
 		info, err := os.Stat(r.Path)
 		out.Roots = append(out.Roots, RootHealth{Agent: r.Reader.Agent(), Path: r.Path, Present: err == nil && info.IsDir()})
@@ -81,7 +90,7 @@ func (h *History) Health(ctx context.Context, deep bool, progress func(done, tot
 	if h.err != nil {
 		return out, nil
 	}
-	coverage, err := h.ingest.Refresh(ctx, session.Scope{All: deep}, progress)
+	coverage, err := h.ingest.Refresh(ctx, session.Scope{All: depth >= Logs}, progress)
 	if err != nil {
 		return out, err
 	}
@@ -97,7 +106,7 @@ func (h *History) Health(ctx context.Context, deep bool, progress func(done, tot
 	}
 	out.count(files, stored)
 	out.Problems = problems(files, stored)
-	out.Index, err = h.index.Check(ctx, deep)
+	out.Index, err = h.index.Check(ctx, depth >= Pages)
 	return out, err
 }
 
@@ -187,10 +196,10 @@ func problems(files []ingest.FileRow, stored map[string]ingest.Stored) []Problem
 	for _, f := range files {
 		p := Problem{Agent: f.Agent, ID: f.Header.ID, Workspace: f.Header.Cwd, Path: f.Path}
 		switch {
-		case f.Pending:
-			p.Kind, p.Reason = Pending, "the header is not complete yet"
 		case f.Problem != nil:
 			p.take(f.Problem)
+		case f.Pending:
+			p.Kind, p.Reason = Pending, "the header is not complete yet"
 		default:
 			copies := copiesOf[place{f.Header.Key(), f.Header.Cwd}]
 			i := used(copies, stored)

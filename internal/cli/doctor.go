@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var deep, asJSON bool
+	var quick, deep, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is wrong with logs or index, and where",
@@ -23,12 +23,14 @@ be read, with the line, the byte and the reason; sessions that contradict each
 other; second copies; and the health of the index. It changes no log and shows
 no text of any session.
 
-Without --deep it reports what is known: it looks for new files and reads their
-headers, but no log. With --deep it reads every log that has changed, and checks
-every page of the index. Its last line says what was checked.
+It reads every log that has changed since it was last read, in every workspace.
+With --quick it reads only the headers of new files, and reports what is known of
+the rest; with --deep it also checks every page of the index. Its last line says
+what was checked.
 
 The exit code is 3 when something is wrong.`,
 		Example: `  yore doctor
+  yore doctor --quick
   yore doctor --deep
   yore doctor --json | jq '.problems[].path'`,
 		Args: cobra.NoArgs,
@@ -38,8 +40,15 @@ The exit code is 3 when something is wrong.`,
 				return err
 			}
 			defer closing(&err)
+			depth := yore.Logs
+			if quick {
+				depth = yore.Headers
+			}
+			if deep {
+				depth = yore.Pages
+			}
 			progress, cleared := a.bar()
-			health, err := h.Health(cmd.Context(), deep, progress)
+			health, err := h.Health(cmd.Context(), depth, progress)
 			cleared()
 			if err != nil {
 				return err
@@ -51,7 +60,9 @@ The exit code is 3 when something is wrong.`,
 			return a.emitPainted(healthText(health))
 		},
 	}
-	cmd.Flags().BoolVar(&deep, "deep", false, "read every log that has changed, and every page of the index")
+	cmd.Flags().BoolVar(&quick, "quick", false, "read no log, only the headers of new files")
+	cmd.Flags().BoolVar(&deep, "deep", false, "also check every page of the index")
+	cmd.MarkFlagsMutuallyExclusive("quick", "deep")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -145,14 +156,16 @@ func verdictText(h yore.Health) string {
 	switch {
 	case h.IndexErr != nil:
 		checked = "Checked: that the roots are there, and the index; no log was looked at."
-	case h.Deep && (h.Stale || h.Behind > 0):
-		checked = "Checked: every page of the index, and the logs as far as they could be read while another process was indexing; call again for the rest."
-	case h.Deep:
+	case h.Depth >= yore.Logs && (h.Stale || h.Behind > 0):
+		checked = "Checked: the logs as far as they could be read while another process was indexing; call again for the rest."
+	case h.Depth == yore.Pages:
 		checked = "Checked: every log to its end or to its first fault, and every page of the index."
+	case h.Depth == yore.Logs:
+		checked = "Checked: every log to its end or to its first fault."
 	case unread > 0:
-		checked = fmt.Sprintf("Checked: the header of every log, and what the index says of those it has read; %d logs were never read (--deep reads them).", unread)
+		checked = fmt.Sprintf("Checked: the header of every log, and what the index says of those it has read; %d logs were never read (without --quick they are).", unread)
 	default:
-		checked = "Checked: the header of every log, and what the index says of each; what was added since it was read was not (--deep reads it)."
+		checked = "Checked: the header of every log, and what the index says of each; what was added since it was read was not (without --quick it is)."
 	}
 	if h.Sound() {
 		return "No problem was found.\n" + checked + "\n"
@@ -163,7 +176,7 @@ func verdictText(h yore.Health) string {
 // healthJSON is the report as one object. It holds paths, ids, codes and
 // reasons, and no text of any session:
 //
-//	{"sound":bool,"deep":bool,
+//	{"sound":bool,"depth":"headers"|"logs"|"pages",
 //	 "roots":[{"agent","path","present":bool,"files","sessions_read","sessions_unread"},…],
 //	 "problems":[{"kind","agent","session"?,"workspace"?,"code"?,"path","line"?,"offset"?,"reason"},…],
 //	 "index":{"path","bytes","schema","files","damaged":[…],"error"?,
@@ -190,11 +203,11 @@ func healthJSON(h yore.Health) []byte {
 	}
 	out := struct {
 		Sound    bool      `json:"sound"`
-		Deep     bool      `json:"deep"`
+		Depth    string    `json:"depth"`
 		Roots    []root    `json:"roots"`
 		Problems []problem `json:"problems"`
 		Index    indexJSON `json:"index"`
-	}{h.Sound(), h.Deep, []root{}, []problem{}, indexOf(h)}
+	}{h.Sound(), [...]string{"headers", "logs", "pages"}[h.Depth], []root{}, []problem{}, indexOf(h)}
 	for _, r := range h.Roots {
 		out.Roots = append(out.Roots, root{string(r.Agent), r.Path, r.Present, r.Files, r.Sound, r.Unread})
 	}

@@ -184,7 +184,8 @@ func unsound(err error, path string) (*reader.Problem, bool) {
 		return p, true
 	}
 	if errors.Is(err, fault.CorruptSession) {
-		return reader.Corrupt(path, 0, 0, "%s", err), true
+		reason := strings.TrimPrefix(err.Error(), string(fault.CorruptSession)+": ")
+		return reader.Corrupt(path, 0, 0, "%s", reason), true
 	}
 	return nil, false
 }

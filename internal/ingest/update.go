@@ -90,6 +90,10 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 	stopped := false
 	tail, err := j.reader.Read(ctx, j.src, s.Position, func(e session.Event) error {
 		if err := b.add(e); err != nil {
+			if p, ok := unsound(err, j.src.Path); ok && p.Offset == 0 {
+				p.Offset = e.Place.Offset
+				return p
+			}
 			return err
 		}
 		if sl.text+b.copied+int64(b.bytes) >= sliceBytes || len(b.batch.Checkpoints) >= 1<<16 {
