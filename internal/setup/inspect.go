@@ -1,0 +1,122 @@
+package setup
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Status is what is known of one agent's configuration.
+type Status struct {
+	Agent    Agent
+	Found    []Entry
+	Problems []Problem
+}
+
+// Entry is a place where an agent starts yore's server.
+type Entry struct {
+	Path   string
+	Line   int // from 1; 0: unknown
+	Server Server
+}
+
+// Problem is why an agent will not get its tools.
+type Problem struct {
+	Path   string
+	Line   int // from 1; 0: unknown
+	Reason string
+}
+
+// Inspect looks at the configuration of every agent that is there: for its
+// user, for Claude Code also that of the project folder, for DSH also that of
+// each profile. An agent that is not there is left out.
+func Inspect(p Places, project string) []Status {
+	var all []Status
+	for _, agent := range Agents() {
+		user, err := p.User(agent)
+		if err != nil {
+			continue
+		}
+		home := map[Agent]string{Claude: p.claude(), Codex: p.codex(), DSH: p.dsh()}[agent]
+		if !exists(home) && !exists(user.Path) {
+			continue
+		}
+		targets := []Target{user}
+		switch agent {
+		case Claude:
+			if project != "" {
+				targets = append(targets, Project(project))
+			}
+		case DSH:
+			// The pattern is a path of ours; that it may be malformed means no profiles.
+			profiles, _ := filepath.Glob(filepath.Join(p.dsh(), "profiles", "*", patchFile))
+			for _, path := range profiles {
+				targets = append(targets, Target{DSH, path, yamlFile{}})
+			}
+		}
+		s := Status{Agent: agent}
+		for _, t := range targets {
+			t.inspect(&s)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (t Target) inspect(s *Status) {
+	fail := func(line int, reason string) { s.Problems = append(s.Problems, Problem{t.Path, line, reason}) }
+	c, err := t.read()
+	if err != nil {
+		fail(0, "the file cannot be read")
+		return
+	}
+	all, err := t.format.entries(c.text)
+	if f, ok := err.(*flaw); ok {
+		fail(f.line, f.what)
+		return
+	}
+	for _, e := range all {
+		if !e.runs() {
+			continue
+		}
+		s.Found = append(s.Found, Entry{t.Path, e.line, e.Server})
+		if _, err := exec.LookPath(e.Command); err != nil {
+			fail(e.line, "the command "+e.Command+" is not there, or cannot be run")
+		}
+		workspace, given := e.workspace()
+		switch {
+		case t.Agent == DSH && !given:
+			fail(e.line, "without --workspace every call is refused: one process of this agent may serve several folders")
+		case given && workspace == "":
+			fail(e.line, "--workspace names no folder")
+		case given && filepath.IsAbs(workspace):
+			if info, err := os.Stat(workspace); err != nil || !info.IsDir() {
+				fail(e.line, "the workspace "+workspace+" is no folder")
+			}
+		}
+	}
+}
+
+// workspace returns what the arguments say the workspace is.
+func (s Server) workspace() (dir string, given bool) {
+	for i, a := range s.Args {
+		for _, flag := range []string{"--workspace", "-w"} {
+			if a == flag {
+				if i+1 < len(s.Args) {
+					return s.Args[i+1], true
+				}
+				return "", true
+			}
+			if rest, ok := strings.CutPrefix(a, flag+"="); ok {
+				return rest, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,267 @@
+package setup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// claudeFile is where Claude Code keeps what holds for all projects: an older
+// file in its home wins if it is there; else the file lies in CLAUDE_CONFIG_DIR,
+// or beside the default home and not in it. Observed with version 2.1.332.
+func (p Places) claudeFile() string {
+	legacy := filepath.Join(p.claude(), ".config.json")
+	if _, err := os.Stat(legacy); err == nil {
+		return legacy
+	}
+	return filepath.Join(or(p.ClaudeHome, p.Home), ".claude.json")
+}
+
+// jsonFile is Claude Code's form: strict JSON, servers by name in "mcpServers".
+type jsonFile struct{}
+
+const serversKey = "mcpServers"
+
+// member is one name and value of an object, as offsets into its text.
+type member struct {
+	name                 string
+	keyStart, start, end int // of the key, and of the value
+}
+
+// document checks a whole text and returns its top-level members. open and
+// closed are the offsets behind its brace and of its closing one.
+func document(text []byte) (list []member, open, closed int, err error) {
+	var checked json.RawMessage
+	if err := json.Unmarshal(text, &checked); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, 0, 0, flawed(lineAt(text, int(syntax.Offset)-1), "%s", syntax.Error())
+		}
+		return nil, 0, 0, flawed(0, "%s", err)
+	}
+	start := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	if text[start] != '{' {
+		return nil, 0, 0, flawed(lineAt(text, start), "the file holds no JSON object")
+	}
+	list, closed, err = members(text, start)
+	return list, start + 1, closed, err
+}
+
+// members lists the members of the object that begins at an offset of a valid
+// text, and returns the offset of its closing brace.
+func members(text []byte, at int) ([]member, int, error) {
+	d := json.NewDecoder(bytes.NewReader(text[at:]))
+	if _, err := d.Token(); err != nil {
+		return nil, 0, flawed(lineAt(text, at), "%s", err)
+	}
+	var list []member
+	for d.More() {
+		previous := at + int(d.InputOffset())
+		key, err := d.Token()
+		if err != nil {
+			return nil, 0, flawed(lineAt(text, previous), "%s", err)
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, 0, flawed(lineAt(text, previous), "%s", err)
+		}
+		m := member{end: at + int(d.InputOffset())}
+		m.name, _ = key.(string)
+		m.keyStart = previous + bytes.IndexByte(text[previous:], '"')
+		m.start = m.end - len(value)
+		for _, other := range list {
+			if other.name == m.name {
+				return nil, 0, flawed(lineAt(text, m.keyStart), "%q stands twice in one object", m.name)
+			}
+		}
+		list = append(list, m)
+	}
+	closed := at + int(d.InputOffset())
+	return list, closed + bytes.IndexByte(text[closed:], '}'), nil
+}
+
+func named(list []member, name string) (int, bool) {
+	for i, m := range list {
+		if m.name == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// block is the object of the servers: where it is and what it holds.
+type block struct {
+	members      []member
+	open, closed int
+}
+
+// servers finds the object of the servers; ok is false if there is none.
+func servers(text []byte) (top, in block, ok bool, err error) {
+	if top.members, top.open, top.closed, err = document(text); err != nil {
+		return top, in, false, err
+	}
+	i, ok := named(top.members, serversKey)
+	if !ok {
+		return top, in, false, nil
+	}
+	m := top.members[i]
+	if text[m.start] != '{' {
+		return top, in, false, flawed(lineAt(text, m.start), "%s is no object", serversKey)
+	}
+	in.open = m.start + 1
+	in.members, in.closed, err = members(text, m.start)
+	return top, in, true, err
+}
+
+func orEmpty(text []byte) []byte {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return []byte("{}\n")
+	}
+	return text
+}
+
+type jsonServer struct {
+	Type    string            `json:"type"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+}
+
+func (jsonFile) entries(text []byte) ([]entry, error) {
+	_, text = unmark(text)
+	text = orEmpty(text)
+	_, in, _, err := servers(text)
+	if err != nil {
+		return nil, err
+	}
+	var all []entry
+	for _, m := range in.members {
+		e := entry{Server: Server{Name: m.name}, line: lineAt(text, m.keyStart)}
+		var s jsonServer
+		d := json.NewDecoder(bytes.NewReader(text[m.start:m.end]))
+		d.DisallowUnknownFields()
+		// What does not decode is another kind of server, and stays as it is.
+		e.other = d.Decode(&s) != nil || s.Type != "" && s.Type != "stdio"
+		e.Command, e.Args, e.Env = s.Command, s.Args, s.Env
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func (jsonFile) without(text []byte, name string) (any, error) {
+	_, text = unmark(text)
+	text = orEmpty(text)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	doc := map[string]any{}
+	if err := d.Decode(&doc); err != nil {
+		return nil, flawed(0, "%s", err)
+	}
+	if list, ok := doc[serversKey].(map[string]any); ok {
+		if delete(list, name); len(list) == 0 {
+			delete(doc, serversKey)
+		}
+	}
+	return doc, nil
+}
+
+// indent is what the first member of a block is indented with; flat reports
+// that the block stands in one line.
+func indent(text []byte, b block, fallback string) (space string, flat bool) {
+	if len(b.members) == 0 {
+		return fallback, false
+	}
+	lead := string(text[b.open:b.members[0].keyStart])
+	i := strings.LastIndexByte(lead, '\n')
+	if i < 0 {
+		return "", true
+	}
+	return lead[i+1:], false
+}
+
+func (jsonFile) add(text []byte, s Server) ([]byte, error) {
+	mark, text := unmark(text)
+	text = orEmpty(text)
+	top, in, ok, err := servers(text)
+	if err != nil {
+		return nil, err
+	}
+	end := lineEnd(text)
+	outer, flat := indent(text, top, "  ")
+	unit := or(outer, "  ")
+	value := jsonServer{"stdio", s.Command, s.Args, s.Env}
+	if value.Env == nil {
+		value.Env = map[string]string{}
+	}
+	at, prefix, key, encoded := top, outer, serversKey, any(map[string]jsonServer{s.Name: value})
+	if ok {
+		at, key, encoded = in, s.Name, value
+		prefix, flat = indent(text, in, outer+unit)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if !flat {
+		e.SetIndent(prefix, unit)
+	}
+	if err := e.Encode(encoded); err != nil {
+		return nil, err
+	}
+	quoted, err := json.Marshal(key)
+	if err != nil {
+		return nil, err
+	}
+	piece := string(quoted) + ": " + strings.TrimSuffix(b.String(), "\n")
+	return append(bytes.Clone(mark), place(text, at, piece, prefix, strings.TrimSuffix(prefix, unit), flat, end)...), nil
+}
+
+// place puts one more member at the end of a block.
+func place(text []byte, at block, piece, prefix, outer string, flat bool, end string) []byte {
+	piece = strings.ReplaceAll(piece, "\n", end)
+	var insert string
+	from, to := at.open, at.closed
+	switch {
+	case len(at.members) == 0:
+		insert = end + prefix + piece + end + outer
+	case flat:
+		from = at.members[len(at.members)-1].end
+		to = from
+		insert = ", " + piece
+	default:
+		from = at.members[len(at.members)-1].end
+		to = from
+		insert = "," + end + prefix + piece
+	}
+	return splice(text[:from], insert, text[to:])
+}
+
+func splice(a []byte, b string, c []byte) []byte {
+	out := make([]byte, 0, len(a)+len(b)+len(c))
+	return append(append(append(out, a...), b...), c...)
+}
+
+func (jsonFile) remove(text []byte, name string) ([]byte, error) {
+	mark, text := unmark(text)
+	_, in, _, err := servers(text)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := named(in.members, name)
+	if !ok {
+		return nil, flawed(0, "there is no server %q", name)
+	}
+	m := in.members[i]
+	from, to := m.keyStart, m.end
+	switch {
+	case i > 0:
+		from = in.members[i-1].end
+	case len(in.members) > 1:
+		to = in.members[1].keyStart
+	default:
+		from, to = in.open, in.closed
+	}
+	return append(bytes.Clone(mark), splice(text[:from], "", text[to:])...), nil
+}
