@@ -18,7 +18,7 @@ func (g *graph) keeps(r *record) []uint64 {
 	var kept []uint64
 	have := map[uint64]bool{}
 	keep := func(id uint64) {
-		if n := g.byID[id]; n != nil && n.pos >= 0 && !have[id] {
+		if n := g.byID[id]; n != nil && n.pos >= 0 && !n.boundary && !have[id] {
 			have[id] = true
 			kept = append(kept, id)
 		}

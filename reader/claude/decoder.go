@@ -138,7 +138,7 @@ func (d *decoder) linked(r *record) {
 // nodeOf makes the node of a record.
 func nodeOf(r *record, ps []piece) *node {
 	n := &node{
-		id: r.id, parent: r.parent, talks: r.talks(), msg: r.messageID, boundary: r.boundary(), content: r.hashContent(),
+		id: r.id, parent: r.parent, stated: r.parent, talks: r.talks(), msg: r.messageID, boundary: r.boundary(), content: r.hashContent(),
 	}
 	for i := range ps {
 		if ps[i].typ == session.ToolResult && ps[i].callID != "" {
@@ -311,7 +311,6 @@ func (d *decoder) summary(r *record, n *node, ps []piece) bool {
 // a second time. Only what it says may be new, and where it hangs.
 func (d *decoder) again(r *record, old *node, ps []piece) {
 	same := r.hashContent() == old.content
-	parent := r.parent
 	if !same && old.pos >= 0 && len(old.seqs) == 1 && len(ps) == 1 && ps[0].surface && d.kindOf(old) == ps[0].typ {
 		was := old.seqs[0]
 		old.content = r.hashContent()
@@ -322,8 +321,8 @@ func (d *decoder) again(r *record, old *node, ps []piece) {
 		return
 	}
 	ev := session.Event{Type: "claude/" + clean(r.kind) + "/again", NativeID: r.nativeID}
-	if old.pos < 0 && old.talks && parent != 0 && parent != old.parent && d.g.byID[parent] != nil && d.g.pending == nil {
-		old.parent, old.keptBy = parent, 0
+	if old.pos < 0 && old.talks && r.parent != old.stated && d.g.byID[r.parent] != nil && d.g.pending == nil {
+		old.parent, old.stated, old.keptBy = r.parent, r.parent, 0
 		if op := d.g.apply(d.g.back(old, "")); op != nil {
 			ev.Op = *op
 		}

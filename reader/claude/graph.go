@@ -10,6 +10,7 @@ import (
 // node is one record of the tree.
 type node struct {
 	id, parent uint64  // parent 0: a root
+	stated     uint64  // the parent that the record names
 	ord        int     // in the order of the file
 	pos        int     // on the path; -1: off it
 	seqs       []int64 // its events on the surface
@@ -26,6 +27,7 @@ type node struct {
 	anchor   bool     // it stands for a compaction: kept records hang on it
 	kept     []uint64 // of an anchor
 	keptBy   uint64   // the latest anchor that kept it
+	loose    bool     // it is on the path without the record that it hangs on
 	split    bool     // of a partial graph: its response began before what is known
 }
 
@@ -45,8 +47,9 @@ type call struct {
 // records that share a response with a live one. The graph keeps the same path
 // going forward:
 //
-//   - a record that hangs on the last one, or answers a call on the path, or
-//     shares its response with a record on it, continues the path;
+//   - a record that hangs on the last one continues the path; so does one that
+//     answers a call on the path or shares its response with a record on it, and
+//     it is made a child of the path's end;
 //   - one that hangs on an older record of the path cuts off what lies between,
 //     but for what is live without a parent (above) and, behind an anchor, what
 //     its compaction kept: a rewind;
@@ -140,14 +143,21 @@ func (g *graph) next(n *node, root, trims bool) (m move, ok bool) {
 	stay := move{keep: len(g.path)}
 	end, p := g.last(), g.byID[n.parent]
 	switch {
-	case end != nil && n.parent == end.id, g.continues(n), end == nil && p == nil:
+	case end == nil && p == nil:
+		return stay, true
+	case g.continues(n):
+		n.parent, n.loose = end.id, end.loose
 		return stay, true
 	case root:
 		return move{name: "clear"}, true
 	case p == nil:
-		n.parent = end.id
+		n.parent, p = end.id, end
+	}
+	switch {
+	case p == end && !end.loose:
 		return stay, true
 	case p.pos >= 0 && !n.talks:
+		n.loose = p.loose
 		return stay, true
 	case !n.talks:
 		return stay, false
@@ -173,14 +183,22 @@ func (g *graph) continues(n *node) bool {
 func (g *graph) back(p *node, name string) move {
 	var walk []*node
 	walked := map[*node]bool{}
-	for p != nil && p.pos < 0 && !walked[p] {
-		walked[p] = true
+	for p != nil && (p.pos < 0 || p.loose) && !walked[p] {
+		walked[p], p.loose = true, false
 		walk = append(walk, p)
 		p = g.byID[p.parent]
 	}
+	if slices.ContainsFunc(walk, func(n *node) bool { return p != nil && n.pos >= 0 && n.pos <= p.pos }) {
+		// The path is in another order than the chain: none of it can be kept.
+		for ; p != nil && !walked[p]; p = g.byID[p.parent] {
+			walked[p], p.loose = true, false
+			walk = append(walk, p)
+		}
+		p = nil
+	}
 	slices.Reverse(walk)
 	m := move{name: name}
-	if p != nil && p.pos >= 0 {
+	if p != nil && p.pos >= 0 && !walked[p] {
 		m.keep = p.pos + 1
 		g.behindAnchor(&m, p, walk)
 	}
@@ -193,9 +211,9 @@ func (g *graph) back(p *node, name string) move {
 }
 
 // behindAnchor adds what the compaction of anchor n kept, unless the walk goes
-// on through it.
+// on through it. An anchor that was kept itself brings nothing along.
 func (g *graph) behindAnchor(m *move, n *node, walk []*node) {
-	if !n.anchor || len(walk) > 0 && walk[0].keptBy == n.id {
+	if !n.anchor || n.keptBy != 0 || len(walk) > 0 && walk[0].keptBy == n.id {
 		return
 	}
 	for _, id := range n.kept {
@@ -206,7 +224,7 @@ func (g *graph) behindAnchor(m *move, n *node, walk []*node) {
 }
 
 // attach adds what is live without a parent: results of live calls, and records
-// of live responses. Without far only the path is searched: what is off it was
+// of live responses, each behind what is older or was kept. Without far only the path is searched: what is off it was
 // not live before either.
 func (g *graph) attach(m *move, far bool) {
 	live := make(map[*node]bool, len(m.rest))
@@ -226,10 +244,10 @@ func (g *graph) attach(m *move, far bool) {
 			!slices.ContainsFunc(n.answers, func(id uint64) bool { c := g.byCall[id]; return c != nil && on(c) }) {
 			continue
 		}
-		live[n] = true
-		at := slices.IndexFunc(m.rest, func(e *node) bool { return e.keptBy == 0 && e.ord > n.ord })
-		if at < 0 {
-			at = len(m.rest)
+		live[n], n.loose = true, true
+		at := len(m.rest)
+		for at > 0 && m.rest[at-1].ord > n.ord && m.rest[at-1].keptBy == 0 {
+			at--
 		}
 		m.rest = slices.Insert(m.rest, at, n)
 	}
@@ -301,10 +319,10 @@ func (g *graph) extends(r *record, sub bool) bool {
 	}
 	end := g.last()
 	switch {
-	case !settled:
+	case !settled, end == nil, end.loose && !continues:
 		return false
-	case continues, end != nil && r.parent == end.id, r.parent == 0, !g.seen.has(r.parent):
-		return end != nil
+	case continues, r.parent == end.id, r.parent == 0, !g.seen.has(r.parent):
+		return true
 	}
 	return !r.talks() && g.byID[r.parent] != nil
 }

@@ -164,6 +164,8 @@ const (
 	boundaryFlag
 	anchorFlag
 	splitFlag
+	statedFlag
+	looseFlag
 )
 
 func appendNode(b []byte, n *node) []byte {
@@ -171,7 +173,7 @@ func appendNode(b []byte, n *node) []byte {
 	for _, f := range [...]struct {
 		on   bool
 		flag uint64
-	}{{n.talks, talksFlag}, {n.boundary, boundaryFlag}, {n.anchor, anchorFlag}, {n.split, splitFlag}} {
+	}{{n.talks, talksFlag}, {n.boundary, boundaryFlag}, {n.anchor, anchorFlag}, {n.split, splitFlag}, {n.stated != n.parent, statedFlag}, {n.loose, looseFlag}} {
 		if f.on {
 			flags |= f.flag
 		}
@@ -186,6 +188,9 @@ func appendNode(b []byte, n *node) []byte {
 	b = binary.AppendUvarint(b, flags)
 	word(n.id)
 	word(n.parent)
+	if n.stated != n.parent {
+		word(n.stated)
+	}
 	word(n.content)
 	b = binary.AppendUvarint(b, uint64(len(n.seqs)))
 	for _, s := range n.seqs {
@@ -276,9 +281,13 @@ func parseNode(b []byte) (*node, []byte, bool) {
 	flags := p.unsigned()
 	n := &node{
 		talks: flags&talksFlag != 0, boundary: flags&boundaryFlag != 0,
-		anchor: flags&anchorFlag != 0, split: flags&splitFlag != 0,
+		anchor: flags&anchorFlag != 0, split: flags&splitFlag != 0, loose: flags&looseFlag != 0,
 	}
-	n.id, n.parent, n.content = p.word(), p.word(), p.word()
+	n.id, n.parent = p.word(), p.word()
+	if n.stated = n.parent; flags&statedFlag != 0 {
+		n.stated = p.word()
+	}
+	n.content = p.word()
 	for range p.count() {
 		n.seqs = append(n.seqs, p.signed())
 	}
