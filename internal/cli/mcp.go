@@ -146,3 +146,19 @@ func (s *sessions) logs(ctx context.Context, workspace string) ([]reader.Source,
 	}
 	return s.history.Logs(ctx, workspace)
 }
+
+// NewestSession implements identity.NewestFinder.
+func (s *sessions) NewestSession(ctx context.Context, workspace string, agent session.Agent) (session.Key, bool, error) {
+	sources, err := s.logs(ctx, workspace)
+	var newest session.Key
+	var latest int64
+	for _, src := range sources {
+		if src.Header.Agent != agent || src.Header.Origin != "" {
+			continue
+		}
+		if stamp, err := reader.StatRegular(src.Path); err == nil && stamp.ModTime > latest {
+			newest, latest = src.Header.Key(), stamp.ModTime
+		}
+	}
+	return newest, latest > 0, err
+}

@@ -2,7 +2,9 @@ package identity
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/yorehq/yore/session"
 )
@@ -21,14 +23,45 @@ func (r *Resolver) byThread(ctx context.Context, workspace string, call Call) (*
 	return r.known(ctx, workspace, session.Key{Agent: codex, ID: session.ID(id)})
 }
 
-// byCallID looks for the call that Claude Code names. The id reaches the
-// transcript after the call reaches the server, so it is often not there yet.
+// The id of a call reaches the transcript up to a second after the call reaches
+// the server.
+const (
+	looks    = 6
+	interval = 200 * time.Millisecond
+)
+
+// byCallID looks for the call that Claude Code names. It waits for the
+// transcript only where the caller's own session is what is asked for.
 func (r *Resolver) byCallID(ctx context.Context, workspace string, call Call) (*session.Key, error) {
 	id, _ := call.Meta["claudecode/toolUseId"].(string)
-	if id == "" {
+	if id == "" || r.calls == nil {
 		return nil, nil
 	}
-	return r.pending(ctx, workspace, PendingCall{ID: id, Tool: call.Tool, Args: call.Args})
+	for look := 1; ; look++ {
+		key, err := r.pending(ctx, workspace, PendingCall{ID: id, Tool: call.Tool, Args: call.Args})
+		if key != nil || err != nil || look == looks || !call.asksOwn() {
+			return key, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(interval):
+		}
+	}
+}
+
+// asksOwn reports whether the call means the caller's own session: every tool
+// but the search over sessions does when it names none.
+func (c Call) asksOwn() bool {
+	if c.Tool == "session_search" {
+		return false
+	}
+	var args map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &args) != nil {
+		return len(c.Args) == 0
+	}
+	_, named := args["session_id"]
+	return !named
 }
 
 // byEnvironment believes the id that a client put into this process's
