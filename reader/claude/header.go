@@ -76,7 +76,7 @@ func identify(ctx context.Context, f io.ReaderAt, root, path string, size int64)
 func firstFacts(ctx context.Context, f io.ReaderAt, src reader.Source, size int64) (facts, error) {
 	var got facts
 	d := start(src)
-	d.from = 1<<63 - 1
+	d.from = noTexts
 	s := newFeed(f, d, 0, size)
 	own, whole := 0, false
 	for !whole {
@@ -97,12 +97,18 @@ func firstFacts(ctx context.Context, f io.ReaderAt, src reader.Source, size int6
 		if whole || got.parent == "" && !copied {
 			continue
 		}
-		// Copied records are counted as events are made of them.
+		// Copied records are counted as events are made of them, with what stands
+		// before the first.
+		if s.d.next == 0 && l.Start > 0 {
+			if s.d, err = replay(ctx, f, src, l.Start); err != nil {
+				return got, err
+			}
+		}
 		if err := s.decode(&l, func([]byte, []made) error { return nil }); err != nil {
 			return got, err
 		}
 		if copied {
-			got.seed = d.next
+			got.seed = s.d.next
 		}
 	}
 	return got, nil

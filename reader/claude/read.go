@@ -144,6 +144,9 @@ func native(v []byte, l *line) []byte {
 	return v
 }
 
+// noTexts as the start of texts means that none are made.
+const noTexts = 1<<63 - 1
+
 // start returns a decoder for a source from its beginning.
 func start(src reader.Source) *decoder {
 	return &decoder{sub: isSubagent(src.Root, src.Path), side: sideOf(src.Root, src.Path), g: newGraph()}
@@ -152,7 +155,7 @@ func start(src reader.Source) *decoder {
 // replay goes through a file up to an offset without making texts.
 func replay(ctx context.Context, f io.ReaderAt, src reader.Source, offset int64) (*decoder, error) {
 	d := start(src)
-	d.from = 1<<63 - 1
+	d.from = noTexts
 	s := newFeed(f, d, 0, offset)
 	for {
 		l, err := s.next(ctx)
