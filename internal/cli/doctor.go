@@ -20,8 +20,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Say what is wrong with logs or index, and where",
 		Long: `Doctor looks at every known place of every agent and names each file that cannot
 be read, with the line, the byte and the reason; sessions that contradict each
-other; second copies; and the health of the index. It changes no log and shows
-no text of any session.
+other; second copies; the health of the index; and whether each agent that is
+there is set up to start the tools. It changes no log and shows no text of any
+session.
 
 It reads every log that has changed since it was last read, in every workspace.
 With --quick it reads only the headers of new files, and reports what is known of
@@ -53,11 +54,12 @@ The exit code is 3 when something is wrong.`,
 			if err != nil {
 				return err
 			}
-			a.partial = !health.Sound()
+			agents := a.agents()
+			a.partial = !health.Sound() || !agents.sound()
 			if asJSON {
-				return a.emitLine(healthJSON(health))
+				return a.emitLine(healthJSON(health, agents))
 			}
-			return a.emitPainted(healthText(health))
+			return a.emitPainted(healthText(health, agents))
 		},
 	}
 	cmd.Flags().BoolVar(&quick, "quick", false, "read no log, only the headers of new files")
@@ -67,7 +69,7 @@ The exit code is 3 when something is wrong.`,
 	return cmd
 }
 
-func healthText(h yore.Health) string {
+func healthText(h yore.Health, agents agents) string {
 	var b strings.Builder
 	b.WriteString("roots:\n")
 	if len(h.Roots) == 0 {
@@ -91,8 +93,9 @@ func healthText(h yore.Health) string {
 	}
 	section("problems", false)
 	section("remarks", true)
+	agents.text(&b)
 	indexText(&b, h)
-	b.WriteString(verdictText(h))
+	b.WriteString(verdictText(h, h.Sound() && agents.sound()))
 	return b.String()
 }
 
@@ -147,7 +150,7 @@ func indexText(b *strings.Builder, h yore.Health) {
 	}
 }
 
-func verdictText(h yore.Health) string {
+func verdictText(h yore.Health, sound bool) string {
 	unread := 0
 	for _, r := range h.Roots {
 		unread += r.Unread
@@ -167,7 +170,7 @@ func verdictText(h yore.Health) string {
 	default:
 		checked = "Checked: the header of every log, and what the index says of each; what was added since it was read was not (without --quick it is)."
 	}
-	if h.Sound() {
+	if sound {
 		return "No problem was found.\n" + checked + "\n"
 	}
 	return checked + "\n"
@@ -179,9 +182,10 @@ func verdictText(h yore.Health) string {
 //	{"sound":bool,"depth":"headers"|"logs"|"pages",
 //	 "roots":[{"agent","path","present":bool,"files","sessions_read","sessions_unread"},…],
 //	 "problems":[{"kind","agent","session"?,"workspace"?,"code"?,"path","line"?,"offset"?,"reason"},…],
+//	 "agents":[{"agent","servers":[{"path","line"?,"name","command","args":[…]},…],"problems":[{"path","line"?,"reason"},…]},…],
 //	 "index":{"path","bytes","schema","files","damaged":[…],"error"?,
 //	   "shards":[{"workspace","path","bytes","sessions","documents","purge_due":bool,"problem"?},…]}}
-func healthJSON(h yore.Health) []byte {
+func healthJSON(h yore.Health, agents agents) []byte {
 	type root struct {
 		Agent   string `json:"agent"`
 		Path    string `json:"path"`
@@ -202,12 +206,13 @@ func healthJSON(h yore.Health) []byte {
 		Reason    string           `json:"reason"`
 	}
 	out := struct {
-		Sound    bool      `json:"sound"`
-		Depth    string    `json:"depth"`
-		Roots    []root    `json:"roots"`
-		Problems []problem `json:"problems"`
-		Index    indexJSON `json:"index"`
-	}{h.Sound(), [...]string{"headers", "logs", "pages"}[h.Depth], []root{}, []problem{}, indexOf(h)}
+		Sound    bool        `json:"sound"`
+		Depth    string      `json:"depth"`
+		Roots    []root      `json:"roots"`
+		Problems []problem   `json:"problems"`
+		Agents   []agentJSON `json:"agents"`
+		Index    indexJSON   `json:"index"`
+	}{h.Sound() && agents.sound(), [...]string{"headers", "logs", "pages"}[h.Depth], []root{}, []problem{}, agents.json(), indexOf(h)}
 	for _, r := range h.Roots {
 		out.Roots = append(out.Roots, root{string(r.Agent), r.Path, r.Present, r.Files, r.Sound, r.Unread})
 	}

@@ -133,10 +133,30 @@ func (t Target) Write(s Server, replace bool) (Result, error) {
 	return out, err
 }
 
+// Pending says what Write would do with a server if it may replace an entry:
+// Unchanged, Added or Replaced.
+func (t Target) Pending(s Server) (Change, error) {
+	c, err := t.read()
+	if err != nil {
+		return "", err
+	}
+	old, err := t.find(c, s.Name)
+	switch {
+	case err != nil:
+		return "", err
+	case old == nil:
+		return Added, nil
+	case old.equal(s) && !old.other:
+		return Unchanged, nil
+	}
+	return Replaced, nil
+}
+
 // Undo takes the entry out again. If nothing but it was added since a backup,
 // the file becomes that backup, byte for byte; a file that was made for the
-// entry goes. An entry that does not run yore is fault.InvalidConfig.
-func (t Target) Undo(name string) (Result, error) {
+// entry goes. Otherwise an entry that runs neither yore nor the command ("": no
+// other) is fault.InvalidConfig.
+func (t Target) Undo(name, command string) (Result, error) {
 	c, err := t.read()
 	if err != nil {
 		return Result{}, err
@@ -149,9 +169,6 @@ func (t Target) Undo(name string) (Result, error) {
 	if old == nil {
 		return out, nil
 	}
-	if !old.runs() {
-		return Result{}, t.refuse(flawed(old.line, "the server %q does not run yore", name))
-	}
 	if before, ok := t.before(c, old.Server); ok {
 		if before == nil {
 			out.Change = Deleted
@@ -160,6 +177,9 @@ func (t Target) Undo(name string) (Result, error) {
 		out.Change = Restored
 		out.Backup, err = t.replace(c, before)
 		return out, err
+	}
+	if !old.runs() && (command == "" || old.Command != command) {
+		return Result{}, t.refuse(flawed(old.line, "the server %q does not run yore; --command says what else it may run", name))
 	}
 	text, err := t.format.remove(c.text, name)
 	if err != nil {

@@ -154,9 +154,15 @@ YORE_INDEX = "/i"
 		t.Run(tc.name, func(t *testing.T) {
 			to := target(t, tc.agent)
 			put(t, to.Path, tc.before)
+			if pending, err := to.Pending(tc.server); err != nil || pending != Added {
+				t.Errorf("pending: %s, %v", pending, err)
+			}
 			r, err := to.Write(tc.server, false)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if pending, err := to.Pending(tc.server); err != nil || pending != Unchanged {
+				t.Errorf("then pending: %s, %v", pending, err)
 			}
 			if d := cmp.Diff(tc.after, get(t, to.Path)); d != "" {
 				t.Errorf("after (-want +got):\n%s", d)
@@ -178,14 +184,14 @@ YORE_INDEX = "/i"
 				t.Errorf("files after the second time (-want +got):\n%s", d)
 			}
 			// Undone, the file is what it was.
-			back, err := to.Undo("yore")
+			back, err := to.Undo("yore", "")
 			if err != nil || back.Change != Restored {
 				t.Fatalf("undo: %+v, %v", back, err)
 			}
 			if d := cmp.Diff(tc.before, get(t, to.Path)); d != "" {
 				t.Errorf("undone (-want +got):\n%s", d)
 			}
-			if back, err = to.Undo("yore"); err != nil || back.Change != Unchanged {
+			if back, err = to.Undo("yore", ""); err != nil || back.Change != Unchanged {
 				t.Errorf("undo again: %+v, %v", back, err)
 			}
 		})
@@ -214,7 +220,7 @@ func TestRemove(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			to := target(t, tc.agent)
 			put(t, to.Path, tc.before)
-			r, err := to.Undo("yore")
+			r, err := to.Undo("yore", "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,7 +275,7 @@ func TestRefusals(t *testing.T) {
 			put(t, to.Path, tc.before)
 			var err error
 			if tc.undo {
-				_, err = to.Undo("yore")
+				_, err = to.Undo("yore", "")
 			} else {
 				_, err = to.Write(bare, false)
 			}
@@ -294,6 +300,9 @@ func TestReplace(t *testing.T) {
 	} {
 		to := target(t, agent)
 		put(t, to.Path, before)
+		if pending, err := to.Pending(full); err != nil || pending != Replaced {
+			t.Errorf("%s, pending: %s, %v", agent, pending, err)
+		}
 		r, err := to.Write(full, true)
 		if err != nil || r.Change != Replaced || get(t, r.Backup) != before {
 			t.Errorf("%s: %+v, %v", agent, r, err)
@@ -301,6 +310,19 @@ func TestReplace(t *testing.T) {
 		if r, err = to.Write(full, false); err != nil || r.Change != Unchanged {
 			t.Errorf("%s, again: %+v, %v\n%s", agent, r, err, get(t, to.Path))
 		}
+	}
+}
+
+// What another program's entry is taken for ours by.
+func TestUndoOfAnotherCommand(t *testing.T) {
+	const text = "[mcp_servers.yore]\ncommand = \"/opt/wrapped\"\nargs = [\"mcp\"]\nenabled = true\n"
+	to := target(t, Codex)
+	put(t, to.Path, text)
+	if _, err := to.Undo("yore", "/opt/else"); !errors.Is(err, fault.InvalidConfig) || get(t, to.Path) != text {
+		t.Errorf("got %v", err)
+	}
+	if r, err := to.Undo("yore", "/opt/wrapped"); err != nil || r.Change != Removed || get(t, to.Path) != "" {
+		t.Errorf("got %+v, %v", r, err)
 	}
 }
 
@@ -318,7 +340,7 @@ func TestNewFile(t *testing.T) {
 		if snippet, err := to.Snippet(bare); err != nil || snippet != get(t, to.Path) {
 			t.Errorf("%s: the snippet is %q, %v", agent, snippet, err)
 		}
-		if r, err = to.Undo("yore"); err != nil || r.Change != Deleted {
+		if r, err = to.Undo("yore", ""); err != nil || r.Change != Deleted {
 			t.Errorf("%s: %+v, %v", agent, r, err)
 		}
 		if _, err := os.Lstat(to.Path); !errors.Is(err, fs.ErrNotExist) {
@@ -394,7 +416,7 @@ func TestBackups(t *testing.T) {
 		t.Errorf("the backup is %s", first.Backup)
 	}
 	for range 3 {
-		if _, err := to.Undo("yore"); err != nil {
+		if _, err := to.Undo("yore", ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := to.Write(bare, false); err != nil {
