@@ -2,6 +2,7 @@ package reader
 
 import (
 	"context"
+	"time"
 
 	"github.com/yorehq/yore/session"
 )
@@ -41,4 +42,11 @@ type Titler interface {
 	// Title returns a session's title, if it has one there. It outranks what the
 	// log itself gives.
 	Title(ctx context.Context, src Source) (title string, ok bool, err error)
+}
+
+// Pruner is implemented by readers whose agent deletes old logs by itself.
+type Pruner interface {
+	// PrunesAfter returns how long after its last change the agent keeps a log
+	// below a root; ok is false if it keeps it for ever. It only reads settings.
+	PrunesAfter(root string) (age time.Duration, ok bool)
 }

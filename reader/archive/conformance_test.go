@@ -1,0 +1,210 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/archive"
+	"github.com/yorehq/yore/reader/claude"
+	"github.com/yorehq/yore/reader/dsh"
+	"github.com/yorehq/yore/reader/readertest"
+	"github.com/yorehq/yore/session"
+)
+
+const testdata = "../../testdata"
+
+// pair is an original and its archived log.
+type pair struct {
+	r              reader.Reader
+	original, kept reader.Source
+}
+
+// keep archives every sound session below a root and returns the archive.
+func keep(t *testing.T, r reader.Reader, root string) (dir string, pairs []pair) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, src := range readertest.Discover(t, r, root) {
+		events, tail, err := readertest.ReadFrom(r, src, reader.Position{})
+		if err != nil {
+			continue
+		}
+		spans := map[int64]int64{}
+		for _, e := range events {
+			spans[e.Seq] = e.Len()
+		}
+		to := archive.Path(dir, src.Header)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		enc, err := archive.NewEncoder(&b)
+		if err == nil {
+			err = enc.Begin(archive.Origin{Header: src.Header, Source: src.Path, Mapping: "test/1", Title: "kept beside it"})
+		}
+		if err == nil {
+			_, err = r.Window(context.Background(), src, session.Checkpoint{}, 0, tail.Position.Next-1, func(raw session.Raw) error {
+				return enc.Add(raw, max(spans[raw.Event.Seq], 1))
+			})
+		}
+		if err == nil {
+			err = enc.End(tail.Position)
+		}
+		if err == nil {
+			err = os.WriteFile(to, b.Bytes(), 0o600)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", src.Path, err)
+		}
+		pairs = append(pairs, pair{r, src, reader.Source{Agent: archive.Agent, Root: dir, Path: to, Header: src.Header}})
+	}
+	if len(pairs) == 0 {
+		t.Fatalf("no sound session below %s", root)
+	}
+	return dir, pairs
+}
+
+// corpora are the sample logs, by the reader that reads them.
+func corpora() map[string]reader.Reader {
+	return map[string]reader.Reader{
+		filepath.Join(testdata, "golden/corpus/main"): dsh.New(),
+		filepath.Join(testdata, "golden/corpus/zst"):  dsh.New(),
+		filepath.Join(testdata, "dsh/sessions"):       dsh.New(),
+		filepath.Join(testdata, "claude/projects"):    claude.New(),
+	}
+}
+
+func TestConformance(t *testing.T) {
+	for root, r := range corpora() {
+		if filepath.Base(root) == "main" {
+			continue // many small logs, of the same kinds as the others
+		}
+		dir, _ := keep(t, r, root)
+		t.Run(filepath.Base(root), func(t *testing.T) { readertest.Run(t, archive.New(), dir) })
+	}
+}
+
+// An archived log gives the events that the original gives, and the same bytes
+// for each, members of runs included.
+func TestNothingIsLost(t *testing.T) {
+	for root, r := range corpora() {
+		dir, pairs := keep(t, r, root)
+		if n := len(readertest.Discover(t, archive.New(), dir)); n != len(pairs) {
+			t.Errorf("%s: %d sessions found of %d", root, n, len(pairs))
+		}
+		for _, p := range pairs {
+			want, got := eventsOf(t, p.r, p.original), eventsOf(t, archive.New(), p.kept)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: events (-original +archived):\n%s", p.original.Path, diff)
+			}
+			h, err := archive.New().Identify(context.Background(), dir, p.kept.Path)
+			if err != nil || h != p.original.Header {
+				t.Errorf("%s: header %+v, %v", p.original.Path, h, err)
+			}
+			rawWant, rawGot := rawsOf(t, p.r, p.original), rawsOf(t, archive.New(), p.kept)
+			if diff := cmp.Diff(rawWant, rawGot); diff != "" {
+				t.Errorf("%s: exact reads (-original +archived):\n%s", p.original.Path, diff)
+			}
+			if title, ok, err := archive.New().Title(context.Background(), p.kept); title != "kept beside it" || !ok || err != nil {
+				t.Errorf("title %q, %v, %v", title, ok, err)
+			}
+		}
+	}
+}
+
+// eventsOf reads a session; places are the reader's own and not compared.
+func eventsOf(t *testing.T, r reader.Reader, src reader.Source) []session.Event {
+	t.Helper()
+	events, _, err := readertest.ReadFrom(r, src, reader.Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		events[i].Place = session.Place{}
+		if events[i].Span == 1 {
+			events[i].Span = 0 // 0 counts as 1
+		}
+	}
+	return events
+}
+
+func rawsOf(t *testing.T, r reader.Reader, src reader.Source) []session.Raw {
+	t.Helper()
+	var all []session.Raw
+	_, err := r.Window(context.Background(), src, session.Checkpoint{}, 0, 1<<40, func(raw session.Raw) error {
+		raw.Event.Place, raw.Event.Span = session.Place{}, 0
+		all = append(all, raw)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A long archive has many frames: windows and resumed reads find their way.
+func TestManyFrames(t *testing.T) {
+	dir := t.TempDir()
+	h := session.Header{Agent: "dsh", ID: "long", CreatedAt: 1, Cwd: "/w"}
+	src := reader.Source{Agent: archive.Agent, Root: dir, Path: archive.Path(dir, h), Header: h}
+	var b bytes.Buffer
+	enc, err := archive.NewEncoder(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := enc.Begin(archive.Origin{Header: h}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("0123456789abcdef", 8<<10)
+	for seq := range int64(40) {
+		e := session.Event{Seq: seq, Type: session.UserMessage, Time: seq, Op: session.Op{Kind: session.OpAppend}}
+		e.Body = session.Body{Speaker: session.Human, Blocks: []session.Block{{Text: text[seq:]}}}
+		if err := enc.Add(session.Raw{Event: e, Native: []byte(text[:100+seq])}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A run that is longer than frames are.
+	for i := range int64(100) {
+		e := session.Event{Seq: 40 + i, Type: session.AssistantChunk, Time: 100 + i, Reconstructed: true}
+		span := int64(1)
+		if i == 0 {
+			span = 100
+		}
+		if err := enc.Add(session.Raw{Event: e, Native: append([]byte{0xff, byte(i)}, text...)}, span); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := enc.End(reader.Position{Next: 140, Offset: 7, State: []byte(`{"a":1}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(src.Path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(src.Path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > 1<<20 {
+		t.Errorf("%d bytes: nothing was compressed", b.Len())
+	}
+	readertest.Run(t, archive.New(), dir)
+	all := rawsOf(t, archive.New(), src)
+	if len(all) != 140 || all[139].Event.Time != 199 || !bytes.Equal(all[139].Native, append([]byte{0xff, 99}, text...)) {
+		t.Errorf("%d events; the last one is at %d", len(all), all[len(all)-1].Event.Time)
+	}
+	o, at, end, whole, err := archive.Last(context.Background(), bytes.NewReader(b.Bytes()), src.Path, int64(b.Len()))
+	if err != nil || !whole || o.Header != h || at.Next != 140 || at.Offset != 7 || string(at.State) != `{"a":1}` || end >= int64(b.Len()) {
+		t.Errorf("last: %+v, %+v, %d, %v, %v", o, at, end, whole, err)
+	}
+	// Without its last frame, or torn, it has no end.
+	for _, size := range []int64{end, end + 5, end - 5} {
+		if _, _, _, whole, err := archive.Last(context.Background(), bytes.NewReader(b.Bytes()), src.Path, size); whole || err != nil {
+			t.Errorf("cut at %d: whole %v, %v", size, whole, err)
+		}
+	}
+}
