@@ -53,7 +53,7 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 		return nil
 	}
 	for _, m := range family {
-		if err := m.load(ctx, j); err != nil {
+		if err := m.load(ctx, sl.in, j); err != nil {
 			return err
 		}
 	}
@@ -72,10 +72,20 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 }
 
 // load reads which events of a log have ids of their own.
-func (m *member) load(ctx context.Context, j *job) error {
+func (m *member) load(ctx context.Context, in *Ingester, j *job) error {
 	m.ids = map[string]bool{}
-	src := reader.Source{Agent: j.src.Agent, Root: j.src.Root, Path: m.s.Source, Header: m.s.Header}
-	_, err := j.reader.Read(ctx, src, reader.Position{}, func(e session.Event) error {
+	src, r := reader.Source{Agent: j.src.Agent, Root: j.src.Root, Path: m.s.Source, Header: m.s.Header}, j.reader
+	rows, err := in.Catalog.Files(ctx, FileLookup{Path: &m.s.Source})
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		// Copies of a family may be kept in several places.
+		if root, ok := in.root(rows[0]); ok {
+			src.Agent, src.Root, r = root.Reader.Agent(), root.Path, root.Reader
+		}
+	}
+	_, err = r.Read(ctx, src, reader.Position{}, func(e session.Event) error {
 		if e.NativeID != "" && !m.ids[e.NativeID] {
 			m.ids[e.NativeID] = true
 			m.marks = append(m.marks, mark{e.NativeID, e.Seq, e.Time})

@@ -170,6 +170,12 @@ type plan struct {
 	again      bool // the catalog changed while planning: discover and plan once more
 }
 
+// drops reports whether a stored session does not belong into the shard: a plan
+// for one session judges that one alone.
+func (p *plan) drops(s *Stored) bool {
+	return !p.keep[s.Source] && (p.only == nil || s.Header.Key() == *p.only)
+}
+
 // plan compares a workspace's catalogued files with its shard.
 func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Key) (*plan, error) {
 	rows, err := in.Catalog.Files(ctx, FileLookup{Workspace: &workspace})
@@ -185,6 +191,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		at[stored[i].Source] = &stored[i]
 	}
 	p := &plan{workspace: workspace, only: only, keep: map[string]bool{}}
+	rows = in.withoutAway(rows)
 	chosen, conflicts := choose(rows)
 	for key := range conflicts {
 		if only == nil || key == *only {
@@ -214,7 +221,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		}
 	}
 	for _, s := range stored {
-		if !p.keep[s.Source] {
+		if p.drops(&s) {
 			p.drop = true
 		}
 	}
@@ -353,9 +360,37 @@ func choose(rows []FileRow) (chosen []FileRow, conflict map[session.Key]bool) {
 	return chosen, conflict
 }
 
-// better prefers the newer copy, then the longer, then the first by name.
+// withoutAway takes out the files whose whole root is away and that have a copy
+// below another one.
+func (in *Ingester) withoutAway(rows []FileRow) []FileRow {
+	away := map[string]bool{}
+	for _, row := range rows {
+		if _, asked := away[row.Root]; !asked {
+			_, err := os.Stat(row.Root)
+			away[row.Root] = err != nil
+		}
+	}
+	there := slices.DeleteFunc(slices.Clone(rows), func(r FileRow) bool {
+		_, known := in.root(r)
+		return away[r.Root] || !known
+	})
+	return slices.DeleteFunc(rows, func(r FileRow) bool { return away[r.Root] && hasCopy(there, r) })
+}
+
+// hasCopy reports whether another file gives the same session.
+func hasCopy(rows []FileRow, row FileRow) bool {
+	return slices.ContainsFunc(rows, func(r FileRow) bool {
+		return r.Path != row.Path && r.Header == row.Header && !r.Pending && r.Problem == nil
+	})
+}
+
+// better prefers the log that the session's own agent keeps, then the newer
+// copy, then the longer, then the first by name.
 func better(a, b FileRow) bool {
+	own := func(r FileRow) bool { return r.Agent == r.Header.Agent }
 	switch {
+	case own(a) != own(b):
+		return own(a)
 	case a.Stamp.ModTime != b.Stamp.ModTime:
 		return a.Stamp.ModTime > b.Stamp.ModTime
 	case a.Stamp.Size != b.Stamp.Size:
@@ -367,7 +402,7 @@ func better(a, b FileRow) bool {
 // carryOut does a plan's work in short transactions.
 func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done int)) error {
 	left := p.jobs
-	for first := true; len(left) > 0 || first && p.drop && p.only == nil; first = false {
+	for first := true; len(left) > 0 || first && p.drop; first = false {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -378,7 +413,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 			if err != nil {
 				return err
 			}
-			if first && p.drop && p.only == nil {
+			if first && p.drop {
 				if err := in.dropAll(ctx, sl, p); err != nil {
 					return err
 				}
@@ -429,7 +464,7 @@ func (in *Ingester) open(ctx context.Context, w Writer) (*slice, error) {
 // dropAll removes the sessions that do not belong into the shard any more.
 func (in *Ingester) dropAll(ctx context.Context, sl *slice, p *plan) error {
 	for source, s := range sl.stored {
-		if p.keep[source] {
+		if !p.drops(s) {
 			continue
 		}
 		if err := sl.w.Delete(ctx, s.Num); err != nil {

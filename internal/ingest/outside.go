@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
@@ -31,11 +33,16 @@ func (in *Ingester) Running(ctx context.Context) (map[session.Key]bool, error) {
 	return all, nil
 }
 
+// below reports whether a file lies below a root.
+func below(root, path string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
+}
+
 // Title returns the title that a source's agent keeps outside of the log.
 func (in *Ingester) Title(ctx context.Context, source string, h session.Header) (string, bool, error) {
 	for _, r := range in.Roots {
 		t, ok := r.Reader.(reader.Titler)
-		if !ok || r.Reader.Agent() != h.Agent {
+		if !ok || r.Reader.Agent() != h.Agent && !below(r.Path, source) {
 			continue
 		}
 		title, ok, err := t.Title(ctx, reader.Source{Agent: h.Agent, Root: r.Path, Path: source, Header: h})
