@@ -236,7 +236,7 @@ func (d *decoder) events(r *record, n *node, ps []piece, on, step bool, snapshot
 		}
 		if p.typ == session.ToolCall {
 			id := key(p.callID)
-			if snapshot != nil && d.g.byCall[id] != nil {
+			if snapshot != nil && d.g.makes(n.msg, id) {
 				continue // it has its event already
 			}
 			n.calls = append(n.calls, call{id, d.next})

@@ -28,7 +28,7 @@ type node struct {
 	kept     []uint64 // of an anchor
 	keptBy   uint64   // the latest anchor that kept it
 	loose    bool     // it is on the path without the record that it hangs on
-	split    bool     // of a partial graph: its response began before what is known
+	split    bool     // of a partial graph: what it shares with others is not all known
 }
 
 // call is a tool call and the event that stands for it.
@@ -128,6 +128,13 @@ func (g *graph) last() *node {
 func (g *graph) join(n *node) {
 	n.pos = len(g.path)
 	g.path = append(g.path, n)
+}
+
+// makes reports whether a record of a response makes a call.
+func (g *graph) makes(msg, id uint64) bool {
+	return slices.ContainsFunc(g.byMsg[msg], func(n *node) bool {
+		return slices.ContainsFunc(n.calls, func(c call) bool { return c.id == id })
+	})
 }
 
 // move is a new path: what it shares with the old one, and what follows.
@@ -306,8 +313,9 @@ func (g *graph) extends(r *record, sub bool) bool {
 	settled, continues := true, false
 	each(r.blocks, func(v []byte) {
 		if id := keyOf(jsonl.Field(v, "tool_use_id")); r.kind == userRecord && id != 0 {
-			known := g.byCall[id] != nil
-			continues, settled = continues || known, settled && (known || !g.seen.has(id))
+			made := g.byCall[id]
+			continues = continues || made != nil
+			settled = settled && (made != nil && !made.split || made == nil && !g.seen.has(id))
 		}
 	})
 	if r.messageID != 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/yorehq/yore/fault"
 )
@@ -78,19 +79,41 @@ func (d *decoder) save(most room) state {
 		st.Seen = whole.seen
 	}
 	tail := g.path[max(0, len(g.path)-most.tail):]
-	in := make(map[*node]bool, len(tail))
-	for _, n := range tail {
-		in[n] = true
-	}
+	split := g.split(tail)
 	for _, n := range tail {
 		copied := *n
-		for _, s := range g.byMsg[n.msg] {
-			copied.split = copied.split || n.msg != 0 && !in[s]
-		}
+		copied.split = n.split || split[n]
 		st.Graph = appendNode(st.Graph, &copied)
 	}
 	st.Before = g.before + len(g.nodes) - len(tail)
 	return st
+}
+
+// split finds the nodes of a tail that cannot be judged without what is not in
+// it: those whose response it does not hold whole and in the order of the file,
+// and those whose calls were made again by others.
+func (g *graph) split(tail []*node) map[*node]bool {
+	in := make(map[*node]bool, len(tail))
+	for _, n := range tail {
+		in[n] = true
+	}
+	split := map[*node]bool{}
+	latest := map[uint64]int{}
+	for _, n := range tail {
+		for _, c := range n.calls {
+			split[n] = split[n] || g.byCall[c.id] != n
+		}
+		if n.msg == 0 {
+			continue
+		}
+		same := g.byMsg[n.msg]
+		apart := n.ord < latest[n.msg] || slices.ContainsFunc(same, func(s *node) bool { return !in[s] })
+		for _, s := range same {
+			split[s] = split[s] || apart
+		}
+		latest[n.msg] = n.ord
+	}
+	return split
 }
 
 func parseState(raw json.RawMessage) (state, error) {
