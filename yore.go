@@ -25,6 +25,7 @@ import (
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/claude"
 	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/session"
 	"github.com/yorehq/yore/sqlite"
@@ -195,7 +196,7 @@ func readerOf(a session.Agent) (reader.Reader, bool) {
 
 // Readers returns a reader for every agent that this build knows.
 func Readers() []reader.Reader {
-	return []reader.Reader{dsh.New()}
+	return []reader.Reader{dsh.New(), claude.New()}
 }
 
 // DefaultSources returns where the known agents keep their sessions, whether or
