@@ -3,7 +3,7 @@
 STATICCHECK = tools/bin/staticcheck
 BENCH_EVENTS ?= 1000,100000
 
-.PHONY: check test race vet format lint vuln golden fuzz bench
+.PHONY: check test race vet format lint vuln golden fuzz bench e2e
 
 check: vet format lint test
 
@@ -43,3 +43,8 @@ fuzz:
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 	go run ./internal/bench -events $(BENCH_EVENTS)
+
+# Real clients against a scripted model. Needs npm and half a gigabyte;
+# YORE_E2E_DIR=DIR keeps the clients there.
+e2e:
+	sh tools/e2e/run.sh

@@ -66,6 +66,8 @@ var layers = []row{
 	{pkg: "internal/demo", may: []string{all}},
 	{pkg: "internal/cli", may: []string{all}},
 	{pkg: "cmd/yore", may: []string{"internal/cli"}},
+	{pkg: "internal/mockmodel", testOnly: true},
+	{pkg: "internal/e2e", testOnly: true},
 	{pkg: "internal/bench", may: []string{all, "internal/corpus"}, testOnly: true},
 }
 

@@ -1,0 +1,32 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+)
+
+func search(query string) string { return fmt.Sprintf(`{"query":%q}`, query) }
+
+// TestPlantedHistory: each client, through each of the five tools, gets what an
+// agent of another kind left in its folder, exactly as it was logged, and
+// nothing of another folder.
+func TestPlantedHistory(t *testing.T) {
+	for _, c := range []client{claude, codex} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHome(t)
+			record := h.plant("planted-here", h.here, "the lighthouse ledger is bound in brass")
+			h.plant("planted-away", h.away, "the harbour master counts copper gulls")
+			h.setUp(c)
+			h.converse(c, h.here, "Look around.",
+				step{"session_search", search("lighthouse ledger brass"), []string{"planted-here ", "lighthouse ledger"}, nil},
+				step{"session_search", search("copper gulls"), nil, []string{"planted-away", "harbour"}},
+				step{"session_event_search", `{"query":"brass","session_id":"planted-here"}`, []string{"\n #1 user/message"}, nil},
+				step{"session_event_read", `{"session_id":"planted-here","seq":1}`, []string{record}, nil},
+				step{"session_event_read", `{"session_id":"planted-away","seq":1}`, []string{"SESSION_QUERY_TOOL_UNAUTHORIZED"}, []string{"harbour"}},
+				step{"session_trace", `{"session_id":"planted-here"}`, []string{"planted-here"}, []string{"planted-away"}},
+				step{"session_event_trace", `{"session_id":"planted-here","seq":1}`, []string{"current"}, nil},
+			)
+			h.takeDown(c)
+		})
+	}
+}
