@@ -1,0 +1,242 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/jsonl"
+	"github.com/yorehq/yore/session"
+)
+
+// state is what a position keeps beside seq and offset.
+type state struct {
+	Part    int      `json:"part"`   // the file at hand
+	Offset  int64    `json:"offset"` // of its text
+	Line    int64    `json:"line"`
+	Time    int64    `json:"time"` // of the latest event
+	Flags   flags    `json:"flags"`
+	Known   bool     `json:"known,omitempty"` // Surface is the whole surface
+	Surface string   `json:"surface,omitempty"`
+	Created int64    `json:"created"` // when the thread was made
+	Parts   []part   `json:"parts"`
+	Primary int      `json:"primary,omitempty"`
+	Own     int      `json:"own,omitempty"`
+	Missing []string `json:"missing,omitempty"`
+}
+
+func parseState(raw json.RawMessage) (state, error) {
+	var st state
+	if err := json.Unmarshal(raw, &st); err != nil {
+		return st, err
+	}
+	if st.Part < 0 || st.Part >= len(st.Parts) || st.Primary < 0 || st.Primary >= len(st.Parts) || st.Offset < 0 {
+		return st, fmt.Errorf("it names a file that it does not list")
+	}
+	return st, nil
+}
+
+// Read implements reader.Reader. It never refuses a log for what it says: what
+// is no record becomes an event of the type x/unparsed.
+func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position, emit func(session.Event) error) (reader.Tail, error) {
+	if err := ctx.Err(); err != nil {
+		return reader.Tail{}, err
+	}
+	t, d, at, err := resume(ctx, src, from)
+	if err != nil {
+		return reader.Tail{}, err
+	}
+	stopped := false
+	at, err = t.run(ctx, d, at, mark{part: -1}, nil, func(_ int, _ *value, made []made) error {
+		for _, m := range made {
+			switch err := emit(m.event); {
+			case err == reader.ErrStop:
+				stopped = true
+			case err != nil:
+				return err
+			}
+		}
+		if stopped {
+			return reader.ErrStop
+		}
+		return nil
+	})
+	if err != nil {
+		return reader.Tail{}, err
+	}
+	return d.tail(src, at)
+}
+
+// resume returns the files of a thread, and a decoder at the mark where a
+// position stands.
+func resume(ctx context.Context, src reader.Source, from reader.Position) (*thread, *decoder, mark, error) {
+	if len(from.State) == 0 {
+		t, err := resolveRead(ctx, src)
+		if err != nil {
+			return nil, nil, mark{}, err
+		}
+		return t, newDecoder(t), mark{}, nil
+	}
+	st, err := parseState(from.State)
+	if err != nil {
+		return nil, nil, mark{}, fmt.Errorf("%w: the state of a position in %s: %w", fault.Persistence, src.Path, err)
+	}
+	t := &thread{Root: src.Root, Parts: st.Parts, Primary: st.Primary, own: st.Own, missing: st.Missing, id: src.Header.ID}
+	t.first.meta = meta{id: src.Header.ID, created: st.Created}
+	now, err := reader.StatRegular(src.Path)
+	switch {
+	case err != nil:
+		return nil, nil, mark{}, err
+	case now.Size < from.Offset:
+		return nil, nil, mark{}, reader.Unreadable(src.Path, 0, from.Offset, "the file is shorter than what was read of it")
+	}
+	d := newDecoder(t)
+	d.next, d.flags, d.time, d.known = from.Next, st.Flags, st.Time, false
+	if nodes, ok := unpackSurface(st.Surface); ok && st.Known {
+		d.nodes, d.known = nodes, true
+	}
+	return t, d, mark{part: st.Part, offset: st.Offset, line: st.Line}, nil
+}
+
+// resolveRead finds the files of a session that was identified.
+func resolveRead(ctx context.Context, src reader.Source) (*thread, error) {
+	t, err := resolve(ctx, src.Root, src.Path)
+	switch {
+	case err != nil:
+		return nil, err
+	case src.Header.ID != "" && src.Header.ID != t.id:
+		return nil, reader.Unreadable(src.Path, 1, 0, "the header is not the one that was identified")
+	}
+	return t, nil
+}
+
+// tail says where to go on.
+func (d *decoder) tail(src reader.Source, at mark) (reader.Tail, error) {
+	t := d.thread
+	tail := reader.Tail{Bytes: d.bytes}
+	for _, k := range slices.Sorted(maps.Keys(d.torn)) {
+		tail.Skips = append(tail.Skips, reader.Skip{Place: session.Place{Part: int64(k)}, Reason: d.torn[k]})
+	}
+	for _, seg := range t.missing {
+		tail.Skips = append(tail.Skips, reader.Skip{Reason: "the lines that it goes on from are in a file that is not there: " + word([]byte(`"`+seg+`"`))})
+	}
+	st := state{
+		Part: at.part, Offset: at.offset, Line: at.line, Time: d.time, Flags: d.flags, Created: t.first.created,
+		Parts: t.Parts, Primary: t.Primary, Own: t.own, Missing: t.missing,
+	}
+	if d.known && at.part == len(t.Parts)-1 {
+		st.Surface = packSurface(d.nodes)
+		st.Known = st.Surface != "" || len(d.nodes) == 0
+	}
+	if err := d.stamp(src, at, &tail.Position); err != nil {
+		return reader.Tail{}, err
+	}
+	tail.Position.Next = d.next
+	var err error
+	if tail.Position.State, err = json.Marshal(&st); err != nil {
+		return reader.Tail{}, fmt.Errorf("state of %s: %w", src.Path, err)
+	}
+	return tail, nil
+}
+
+// stamp notes what was read of each file, to notice changes.
+func (d *decoder) stamp(src reader.Source, at mark, p *reader.Position) error {
+	t := d.thread
+	for k, e := range d.seen {
+		if k == t.Primary {
+			p.Stamp, p.Offset = e.stamp, e.extent
+			continue
+		}
+		part := &t.Parts[k]
+		part.Stamp, part.Extent, part.Open = e.stamp, e.extent, e.open
+		check, err := checkOf(t.path(k), e.extent)
+		if err != nil {
+			return err
+		}
+		part.Check = check
+	}
+	if _, read := d.seen[t.Primary]; !read {
+		// It was read before, or is not reached yet.
+		now, err := reader.StatRegular(src.Path)
+		if err != nil {
+			return err
+		}
+		p.Stamp = now
+		if at.part > t.Primary {
+			p.Offset = now.Size
+		}
+	}
+	check, err := checkOf(src.Path, p.Offset)
+	p.Check = check
+	return err
+}
+
+func checkOf(path string, offset int64) (uint64, error) {
+	f, _, err := reader.OpenRegular(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return reader.CheckBefore(f, offset)
+}
+
+// Window implements reader.Reader. What stands before the window is passed over
+// as far as its checkpoint lies away.
+func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+	if err := ctx.Err(); err != nil {
+		return session.Header{}, err
+	}
+	t, err := resolveRead(ctx, src)
+	if err != nil {
+		return session.Header{}, err
+	}
+	h := t.header()
+	if h.ID == src.Header.ID && h.Cwd == src.Header.Cwd {
+		h = src.Header // the rest follows from files that need not be counted again
+	}
+	d := newDecoder(t)
+	where := mark{}
+	if at.Place != (session.Place{}) && at.Place.Part < int64(len(t.Parts)) {
+		where = mark{part: int(at.Place.Part), offset: at.Place.Offset}
+		d.next, d.flags, d.known = at.Seq-at.Place.Inner>>flagBits, flagsOf(at.Place.Inner), false
+	}
+	_, err = t.run(ctx, d, where, mark{part: -1}, func(int, *value, *record) bool { return d.next <= to }, func(k int, v *value, made []made) error {
+		var native []byte
+		for _, m := range made {
+			if m.event.Seq < from || m.event.Seq > to {
+				continue
+			}
+			if native == nil {
+				var err error
+				if native, err = raw(t.path(k), v); err != nil {
+					return err
+				}
+			}
+			if err := emit(session.Raw{Event: m.event, Native: m.native(native)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return h, err
+}
+
+// native returns an event's own bytes in those of its value.
+func (m *made) native(value []byte) []byte {
+	if m.item == whole || !jsonl.Valid(value) {
+		return append([]byte(nil), value...)
+	}
+	c := jsonl.Enter(jsonl.Field(jsonl.Field(value, "payload"), "replacement_history"))
+	for range m.item {
+		c.Element()
+	}
+	v, ok := c.Element()
+	if !ok {
+		v = value
+	}
+	return append([]byte(nil), v...)
+}
