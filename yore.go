@@ -26,6 +26,7 @@ import (
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/claude"
+	"github.com/yorehq/yore/reader/codex"
 	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/session"
 	"github.com/yorehq/yore/sqlite"
@@ -196,7 +197,7 @@ func readerOf(a session.Agent) (reader.Reader, bool) {
 
 // Readers returns a reader for every agent that this build knows.
 func Readers() []reader.Reader {
-	return []reader.Reader{dsh.New(), claude.New()}
+	return []reader.Reader{dsh.New(), claude.New(), codex.New()}
 }
 
 // DefaultSources returns where the known agents keep their sessions, whether or
