@@ -162,7 +162,8 @@ func (a *app) newRoot() *cobra.Command {
 		Long: `yore answers questions about the prior sessions of AI coding agents: what was
 said and done, where a session came from, what became of an event, and the exact
 record of it. It reads the agents' own logs, keeps a disposable index beside
-them, and never writes to an agent's folders.
+them, and writes nothing to an agent's folders, unless told by setup --write to
+put the tools into its configuration.
 
 Commands look at the sessions of one workspace: the directory you are in, exactly
 as the agent recorded it. --workspace DIR takes another one, --all every one.
