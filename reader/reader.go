@@ -134,9 +134,10 @@ type Reader interface {
 	Classify(rel string, dir bool) Kind
 
 	// Identify reads the header of the session in a file, from at most its
-	// first 1 MiB. It returns ErrPending when the header may still come, and a
-	// *Problem when the file cannot be (or must not be) taken for a session; the
-	// header is then filled in as far as it could be read.
+	// first 1 MiB, or further where the records it needs are longer than that
+	// or stand behind copied ones. It returns ErrPending when the header may
+	// still come, and a *Problem when the file cannot be (or must not be) taken
+	// for a session; the header is then filled in as far as it could be read.
 	Identify(ctx context.Context, root, path string) (session.Header, error)
 
 	// Revise compares a source with a saved position, at the cost of one stat

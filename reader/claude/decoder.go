@@ -199,10 +199,15 @@ func (d *decoder) moveTo(m move) {
 // stepsIn reports whether a response of the model begins with a record.
 func (d *decoder) stepsIn(n *node) bool { return n.msg != 0 && len(d.g.byMsg[n.msg]) == 0 }
 
+// maxSnapshots bounds how far back a repetition is looked for: behind some
+// gateways all responses have one id.
+const maxSnapshots = 16
+
 // snapshotOf finds the record of the same response whose blocks are all
 // repeated, with more behind them, by the record at hand; nil if there is none.
 func (d *decoder) snapshotOf(r *record, n *node) *node {
-	for _, o := range slices.Backward(d.g.byMsg[n.msg]) {
+	same := d.g.byMsg[n.msg]
+	for _, o := range slices.Backward(same[max(0, len(same)-maxSnapshots):]) {
 		if n.msg == 0 || o.pos < 0 || o.blocks == 0 || o.blocks >= n.blocks || len(o.seqs) != 1 {
 			continue
 		}

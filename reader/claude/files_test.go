@@ -101,6 +101,11 @@ func TestHeaders(t *testing.T) {
 			session.Header{Agent: session.Claude, ID: "s", CreatedAt: ten, Cwd: "/w"},
 		},
 		{
+			"notes that are younger than the first record: a copy, made then",
+			"-w/s.jsonl", lines(meta("queue-operation", object{"timestamp": "2026-11-01T10:00:03.000Z"}), user("u1", "", "hi")), "",
+			session.Header{Agent: session.Claude, ID: "s", CreatedAt: ten + 3000, Cwd: "/w"},
+		},
+		{
 			"the name of the file is the identity", "-w/s.jsonl", lines(user("u1", "", "hi", elsewhere)), "",
 			session.Header{Agent: session.Claude, ID: "s", CreatedAt: ten, Cwd: "/w"},
 		},
@@ -344,6 +349,7 @@ func TestTitlesOutsideOfTheLog(t *testing.T) {
 func TestSamples(t *testing.T) {
 	type facts struct {
 		ID      session.ID
+		Created string
 		Events  int
 		Surface []int64
 		Title   string
@@ -352,7 +358,7 @@ func TestSamples(t *testing.T) {
 	var got []facts
 	for _, src := range readertest.Discover(t, New(), samples) {
 		events, fold, tail := readAll(t, src)
-		f := facts{ID: src.Header.ID, Events: len(events), Surface: fold.Surface()}
+		f := facts{ID: src.Header.ID, Created: time.UnixMilli(src.Header.CreatedAt).UTC().Format("15:04:05.000"), Events: len(events), Surface: fold.Surface()}
 		for i := range events {
 			if events[i].Body.Title != nil {
 				f.Title = *events[i].Body.Title
@@ -369,13 +375,13 @@ func TestSamples(t *testing.T) {
 	fix := "Fix the greeting in hello.txt, then check with the probe."
 	want := []facts{
 		{
-			"383185b8-6109-4b67-8987-327d41cf174f/agent-a8b18abb66e9e2359", 23,
+			"383185b8-6109-4b67-8987-327d41cf174f/agent-a8b18abb66e9e2359", "08:53:12.346", 23,
 			[]int64{0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 15, 17, 18, 19, 22}, "SUBTASK-ALPHA: read hello.txt and report its text.", 2,
 		},
 		// 110 lines and 8 calls; the summary is line 97, what was kept line 88.
-		{"383185b8-6109-4b67-8987-327d41cf174f", 118, []int64{105, 96, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115}, fix, 9},
+		{"383185b8-6109-4b67-8987-327d41cf174f", "08:53:11.142", 118, []int64{105, 96, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115}, fix, 9},
 		// 74 lines and 8 calls; nothing is left out but hidden attachments and metadata.
-		{"7624157f-e99f-4018-9d2b-6855b7b6092a", 82, []int64{
+		{"7624157f-e99f-4018-9d2b-6855b7b6092a", "08:53:18.670", 82, []int64{
 			5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18, 19, 21, 23, 24, 25, 27, 28, 29, 30, 32, 33, 34, 35, 37, 39, 40, 41,
 			42, 43, 45, 46, 47, 49, 50, 52, 53, 54, 55, 57, 58, 59, 60, 61, 62, 63, 64, 80,
 		}, fix, 10},

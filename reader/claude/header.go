@@ -44,8 +44,8 @@ func (*Reader) Identify(ctx context.Context, root, path string) (session.Header,
 
 // facts are what the first records of a transcript say of its session.
 type facts struct {
-	created int64
-	timed   bool
+	created int64 // the latest time of the notes before the first record, and of that
+	timed   bool  // the record states one
 	cwd     string
 	session string // the session that the records name
 	parent  string // the session that they were copied from
@@ -121,6 +121,11 @@ func (g *facts) look(v []byte, own *int, copied *bool) bool {
 	}
 	r := parseRecord(v)
 	if !r.linked() || r.id == 0 {
+		// A copy that does not say so begins with notes that are younger than
+		// the records it copied.
+		if r.timed && !r.linked() {
+			g.created = max(g.created, r.time)
+		}
 		return false
 	}
 	if from := jsonl.Text(jsonl.Field(jsonl.Field(v, "forkedFrom"), "sessionId")); from != "" && *own == 0 {
@@ -132,7 +137,7 @@ func (g *facts) look(v []byte, own *int, copied *bool) bool {
 	}
 	*own++
 	if !g.timed && r.timed {
-		g.created, g.timed = r.time, true
+		g.created, g.timed = max(g.created, r.time), true
 	}
 	if g.cwd == "" {
 		g.cwd = jsonl.Text(jsonl.Field(v, "cwd"))

@@ -80,6 +80,9 @@ func registered(path string) (id session.ID, p reader.Process, ok bool) {
 	if jsonl.IsString(began) {
 		want = jsonl.Text(began)
 	}
+	if strings.Trim(want, "0123456789") != "" {
+		want = "" // not in the system's own words
+	}
 	p = reader.Process{PID: int(pid), Busy: jsonl.Is(jsonl.Field(data, "status"), "busy")}
 	return id, p, alive(p.PID, want)
 }

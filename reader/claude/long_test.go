@@ -160,9 +160,12 @@ func TestGrowthDoesNotLookBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	appendTo(t, whole.Path, lines(user("back", "u000000-0000-4000-8000-000000000000", "once more")))
-	after, _, err := readertest.ReadFrom(New(), whole, tail.Position)
+	after, tail, err := readertest.ReadFrom(New(), whole, tail.Position)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if tail.Bytes < int64(len(text)) {
+		t.Errorf("looking back at %d bytes counts as %d", len(text), tail.Bytes)
 	}
 	if diff := cmp.Diff([]string{"claude/rewind select 0 []", "user/message append human: once more"}, described(after)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -199,7 +199,9 @@ func read(ctx context.Context, src reader.Source, from reader.Position, most roo
 	}
 	fresh := start(src)
 	d.sub, d.side = fresh.sub, fresh.side
+	again := int64(0)
 	d.expand = func() error {
+		again = d.line
 		whole, err := replay(ctx, f, src, d.line)
 		for _, v := range d.glued {
 			if err == nil {
@@ -219,6 +221,7 @@ func read(ctx context.Context, src reader.Source, from reader.Position, most roo
 	if err != nil {
 		return reader.Tail{}, err
 	}
+	tail.Bytes += again
 	p := &tail.Position
 	p.Next, p.Stamp = d.next, stamp
 	if p.Check, err = reader.CheckBefore(f, p.Offset); err != nil {
