@@ -21,9 +21,9 @@
 // ordinary sessions, as hashes. Of longer ones it holds the end of the path and
 // a Bloom filter over every identity seen: that is enough to tell that a record
 // only continues the path, which almost all do. For any other record (a rewind,
-// a compaction, an identity that may have been seen) the beginning of the file
-// is gone through again, without making texts, and the exact answer taken from
-// there. Windows always go through the file from its start, because what an
+// a compaction, an identity that may have been seen, which is at times a false
+// alarm) the beginning of the file is gone through again, without making texts,
+// and the exact answer taken from there. Windows always go through the file from its start, because what an
 // event does to the surface depends on what came before it; they make texts
 // only inside the window.
 //

@@ -12,10 +12,16 @@ import (
 
 // Bounds of what a position holds.
 const (
-	wholeBytes  = 36 << 10 // the whole graph, if it takes no more, before base64
-	tailNodes   = 96       // else so much of the end of the path
-	filterBytes = 12 << 10
-	filterBits  = 5 // probes for each identity
+	wholeBytes = 36 << 10 // the whole graph, if it takes no more, before base64
+	tailNodes  = 96       // else so much of the end of the path
+
+	// Of a filter, which holds the identities there are and room for as many
+	// again. When it has filled up, false alarms make the graph whole, and a
+	// larger one is made.
+	minFilter    = 4 << 10 // bytes
+	maxFilter    = 36 << 10
+	bitsEach     = 20
+	filterProbes = 4 // bits set for each identity
 )
 
 // state is what a position keeps beside seq and offset.
@@ -39,7 +45,7 @@ func (f filter) has(k uint64) bool {
 
 func (f filter) probe(k uint64, visit func(i, bit int) bool) bool {
 	step := k>>32 | 1
-	for range filterBits {
+	for range filterProbes {
 		at := k % uint64(8*len(f))
 		if !visit(int(at/8), int(at%8)) {
 			return false
@@ -72,7 +78,8 @@ func (d *decoder) save(most room) state {
 	}
 	st.Graph, st.Seen = nil, g.seen
 	if !g.partial {
-		whole := graph{seen: make(filter, filterBytes)}
+		ids := len(g.byID) + len(g.byMsg) + len(g.byCall)
+		whole := graph{seen: make(filter, min(max(ids*bitsEach/8, minFilter), maxFilter))}
 		for _, n := range g.nodes {
 			whole.remember(n)
 		}
@@ -142,7 +149,7 @@ func (st *state) graph() (*graph, error) {
 		g.add(n)
 	}
 	switch {
-	case st.Before < 0, st.Seen != nil && len(st.Seen) != filterBytes:
+	case st.Before < 0, st.Seen != nil && (len(st.Seen) < minFilter || len(st.Seen) > maxFilter):
 		return nil, errState
 	case st.Seen != nil:
 		g.partial, g.before, g.seen = true, st.Before, st.Seen
