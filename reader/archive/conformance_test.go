@@ -161,7 +161,7 @@ func TestManyFrames(t *testing.T) {
 	if err := enc.Begin(archive.Origin{Header: h}); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Repeat("0123456789abcdef", 8<<10)
+	text := strings.Repeat("0123456789abcdef", 4<<10)
 	for seq := range int64(40) {
 		e := session.Event{Seq: seq, Type: session.UserMessage, Time: seq, Op: session.Op{Kind: session.OpAppend}}
 		e.Body = session.Body{Speaker: session.Human, Blocks: []session.Block{{Text: text[seq:]}}}
@@ -170,17 +170,17 @@ func TestManyFrames(t *testing.T) {
 		}
 	}
 	// A run that is longer than frames are.
-	for i := range int64(100) {
+	for i := range int64(160) {
 		e := session.Event{Seq: 40 + i, Type: session.AssistantChunk, Time: 100 + i, Reconstructed: true}
 		span := int64(1)
 		if i == 0 {
-			span = 100
+			span = 160
 		}
 		if err := enc.Add(session.Raw{Event: e, Native: append([]byte{0xff, byte(i)}, text...)}, span); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := enc.End(reader.Position{Next: 140, Offset: 7, State: []byte(`{"a":1}`)}); err != nil {
+	if err := enc.End(reader.Position{Next: 200, Offset: 7, State: []byte(`{"a":1}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Dir(src.Path), 0o700); err != nil {
@@ -194,11 +194,11 @@ func TestManyFrames(t *testing.T) {
 	}
 	readertest.Run(t, archive.New(), dir)
 	all := rawsOf(t, archive.New(), src)
-	if len(all) != 140 || all[139].Event.Time != 199 || !bytes.Equal(all[139].Native, append([]byte{0xff, 99}, text...)) {
+	if len(all) != 200 || all[199].Event.Time != 259 || !bytes.Equal(all[199].Native, append([]byte{0xff, 159}, text...)) {
 		t.Errorf("%d events; the last one is at %d", len(all), all[len(all)-1].Event.Time)
 	}
 	o, at, end, whole, err := archive.Last(context.Background(), bytes.NewReader(b.Bytes()), src.Path, int64(b.Len()))
-	if err != nil || !whole || o.Header != h || at.Next != 140 || at.Offset != 7 || string(at.State) != `{"a":1}` || end >= int64(b.Len()) {
+	if err != nil || !whole || o.Header != h || at.Next != 200 || at.Offset != 7 || string(at.State) != `{"a":1}` || end >= int64(b.Len()) {
 		t.Errorf("last: %+v, %+v, %d, %v, %v", o, at, end, whole, err)
 	}
 	// Without its last frame, or torn, it has no end.

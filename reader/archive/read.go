@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
@@ -77,6 +78,9 @@ func (*Reader) Title(ctx context.Context, src reader.Source) (title string, ok b
 		return "", false, err
 	}
 	f, stamp, err := reader.OpenRegular(src.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
 	if err != nil {
 		return "", false, err
 	}
@@ -194,7 +198,11 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 	}
 	defer s.close()
 	if at.Place.Inner > 0 {
-		if err := s.enter(at.Place.Inner); err != nil {
+		err := s.enter(at.Place.Inner)
+		if errors.Is(err, io.EOF) || errors.Is(err, errTorn) {
+			err = s.problem("a frame is not there any more")
+		}
+		if err != nil {
 			return o.Header, err
 		}
 	}
@@ -279,6 +287,9 @@ func Last(ctx context.Context, f io.ReaderAt, path string, size int64) (o Origin
 	defer s.close()
 	s.lines.Whole = true
 	l, _, err := s.next(ctx)
+	if errors.Is(err, io.EOF) {
+		return o, p, 0, false, nil // an empty frame
+	}
 	if err != nil {
 		return o, p, 0, false, err
 	}
