@@ -144,47 +144,66 @@ type limited struct {
 }
 
 // bases finds the lines of other threads that the first segment goes on from,
-// the oldest first. A base that is of the same thread joins the segments.
+// the oldest first, and the segments of the thread itself that others go on from.
 func (t *thread) bases(ctx context.Context, own []segment) ([]limited, []segment, error) {
-	var chain []limited
 	seen := map[string]bool{}
 	for _, s := range own {
 		seen[s.seg] = true
 	}
-	limit := own[0].base
-	for range maxBases {
-		if limit.Seg == "" || seen[limit.Seg] {
-			break
-		}
-		seen[limit.Seg] = true
-		path := find(t.Root, filepath.Dir(own[0].path), limit.Seg)
-		p, err := probe{}, error(nil)
-		if path != "" {
-			p, err = look(ctx, path)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil, nil, ctx.Err()
-		case path == "", err != nil && !errors.Is(err, reader.ErrPending):
-			t.missing = append(t.missing, limit.Seg)
-			slices.Reverse(chain)
-			return chain, own, nil
-		}
-		s := segment{path, limit.Seg, p}
-		if p.id == t.id && len(chain) == 0 {
-			own = append([]segment{s}, own...)
-			slices.SortFunc(own, t.order)
-			limit = own[0].base
+	dir := filepath.Dir(own[0].path)
+	others := map[string]segment{} // of other threads
+	for i := 0; i < len(own) && i < maxBases; i++ {
+		seg := own[i].base.Seg
+		if seg == "" || seen[seg] {
 			continue
+		}
+		s, ok, err := t.lookUp(ctx, dir, seg)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case ok && s.id == t.id:
+			own, seen[seg] = append(own, s), true
+		case ok:
+			others[seg] = s
+		}
+	}
+	slices.SortFunc(own, t.order)
+
+	var chain []limited
+	for limit := own[0].base; limit.Seg != "" && !seen[limit.Seg] && len(chain) < maxBases; {
+		seen[limit.Seg] = true
+		s, ok := others[limit.Seg]
+		if !ok {
+			var err error
+			if s, ok, err = t.lookUp(ctx, dir, limit.Seg); err != nil {
+				return nil, nil, err
+			}
+		}
+		if !ok {
+			t.missing = append(t.missing, limit.Seg)
+			break
 		}
 		chain = append(chain, limited{s, limit})
 		// A base never gives more than what was taken of what builds upon it.
-		next := p.base
+		next := s.base
 		next.End = min(next.End, limit.End)
 		limit = next
 	}
 	slices.Reverse(chain)
 	return chain, own, nil
+}
+
+// lookUp finds a segment and what its file states.
+func (t *thread) lookUp(ctx context.Context, dir, seg string) (segment, bool, error) {
+	path := find(t.Root, dir, seg)
+	if path == "" {
+		return segment{}, false, ctx.Err()
+	}
+	p, err := look(ctx, path)
+	if ctx.Err() != nil {
+		return segment{}, false, ctx.Err()
+	}
+	return segment{path, seg, p}, err == nil || errors.Is(err, reader.ErrPending) && p.values > 0, nil
 }
 
 // header makes the header, without what has to be counted.

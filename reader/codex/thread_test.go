@@ -94,6 +94,25 @@ func TestSegmentsOfManyReverts(t *testing.T) {
 	everyWay(t, src)
 }
 
+// Segments of other days are found as far as something goes on from them.
+func TestSegmentsOfOtherDays(t *testing.T) {
+	elsewhere := func(month string, ids ...string) string {
+		return "sessions/2027/" + month + "/01/" + filepath.Base(rollout(ids...))
+	}
+	last := elsewhere("03", idA, idC)
+	root := home(t, map[string]string{
+		rollout(idA):                    lines(parent()...),
+		elsewhere("02", idA, idB):       lines(segmentB()...),
+		last:                            lines(numbered(5, paged(idA, baseOf(idB, 5)), itemLine(7, userItem("u5", "fourth")))...),
+		elsewhere("02", idD, idB) + "x": "no log",
+	})
+	events, _ := readAll(t, source(t, root, last))
+	want := append(append([]string{}, wholeThread...), "7 codex/session_meta", "8 user/message append human: fourth")
+	if diff := cmp.Diff(want, outline(events)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestRevertToTheStart(t *testing.T) {
 	root := home(t, map[string]string{
 		rollout(idA): lines(parent()...), rollout(idA, idB): lines(numbered(0, paged(idA, ""), itemLine(5, userItem("", "anew")))...),
