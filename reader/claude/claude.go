@@ -29,7 +29,8 @@
 //
 // Layers, from the bytes up: record.go takes a line apart, pieces.go says which
 // events a record gives, body.go extracts text, side.go finds moved results,
-// graph.go keeps the path, decoder.go puts events together, state.go keeps
+// graph.go keeps the path (compaction.go what compactions do to it), decoder.go
+// puts events together, made.go finds their bytes again, state.go keeps
 // positions, header.go identifies a file. Start at decoder, then Reader.Read.
 package claude
 

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/yorehq/yore/reader/jsonl"
@@ -11,12 +10,6 @@ import (
 
 // unparsed is the type of an event that stands for bytes that are no record.
 const unparsed = "x/unparsed"
-
-// made is one event with the bytes that are its own.
-type made struct {
-	event  session.Event
-	native []byte // a block of the record; nil: the whole of it
-}
 
 // decoder turns the values of one transcript into events, in order. It is for
 // one goroutine.
@@ -368,36 +361,4 @@ func (d *decoder) clear(r *record) {
 		}, nil, func() session.Body { return body })
 		n.seqs[at] = e.Seq
 	}
-}
-
-// record returns the JSON of a made event.
-func (m *made) record() []byte {
-	e := &m.event
-	type op struct {
-		Op    string  `json:"op"`
-		Start *int64  `json:"start,omitempty"`
-		End   *int64  `json:"end,omitempty"`
-		Keep  *int64  `json:"keep,omitempty"`
-		Nodes []int64 `json:"nodes,omitzero"`
-	}
-	o := op{Op: "replace", Start: &e.Op.Start, End: &e.Op.End}
-	if e.Op.Kind == session.OpSelect {
-		o = op{Op: "select", Keep: &e.Op.Keep, Nodes: append([]int64{}, e.Op.Nodes...)}
-	}
-	data := map[string]any{}
-	if e.Body.CallID != "" {
-		data["callId"] = e.Body.CallID
-	}
-	text, err := json.Marshal(struct {
-		Type    string         `json:"type"`
-		Seq     int64          `json:"seq"`
-		Time    int64          `json:"time"`
-		Data    map[string]any `json:"data"`
-		Op      op             `json:"surfaceOp"`
-		Sources []int64        `json:"sourceEventSeqs,omitempty"`
-	}{e.Type, e.Seq, e.Time, data, o, e.Sources})
-	if err != nil {
-		return []byte("null")
-	}
-	return text
 }

@@ -1,0 +1,96 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/yorehq/yore/reader/jsonl"
+	"github.com/yorehq/yore/session"
+)
+
+// made is one event with the bytes that are its own.
+type made struct {
+	event  session.Event
+	native []byte // a block of the record; nil: the whole of it
+}
+
+// raw gives an event with the bytes that the agent wrote for it. Of a clipped
+// line they are read again.
+func (m *made) raw(f io.ReaderAt, l *line, value []byte, number int) (session.Raw, error) {
+	out := session.Raw{Event: m.event}
+	switch {
+	case m.event.Reconstructed:
+		out.Native = m.record()
+	case value == nil:
+		whole := make([]byte, l.End-l.Start)
+		if _, err := f.ReadAt(whole, l.Start); err != nil && !errors.Is(err, io.EOF) {
+			return out, err
+		}
+		out.Native = m.within(bytes.TrimRight(whole, "\r\n"), number, l.Text == nil)
+	case m.native != nil:
+		out.Native = bytes.Clone(m.native)
+	default:
+		out.Native = bytes.Clone(value)
+	}
+	return out, nil
+}
+
+// within finds an event's bytes in its whole line; lost says that nothing of the
+// line was understood.
+func (m *made) within(text []byte, number int, lost bool) []byte {
+	values, rest := jsonl.Values(text)
+	switch {
+	case lost:
+		return text
+	case number < len(values):
+		text = values[number]
+	case len(rest) > 0:
+		return rest
+	}
+	if m.native == nil || !jsonl.IsObject(text) {
+		return text
+	}
+	r := parseRecord(text)
+	id := m.event.Body.CallID
+	found := text
+	each(r.blocks, func(v []byte) {
+		if jsonl.Is(jsonl.Field(v, "id"), id) || jsonl.Is(jsonl.Field(v, "tool_use_id"), id) {
+			found = v
+		}
+	})
+	return found
+}
+
+// record returns the JSON of a made event.
+func (m *made) record() []byte {
+	e := &m.event
+	type op struct {
+		Op    string  `json:"op"`
+		Start *int64  `json:"start,omitempty"`
+		End   *int64  `json:"end,omitempty"`
+		Keep  *int64  `json:"keep,omitempty"`
+		Nodes []int64 `json:"nodes,omitzero"`
+	}
+	o := op{Op: "replace", Start: &e.Op.Start, End: &e.Op.End}
+	if e.Op.Kind == session.OpSelect {
+		o = op{Op: "select", Keep: &e.Op.Keep, Nodes: append([]int64{}, e.Op.Nodes...)}
+	}
+	data := map[string]any{}
+	if e.Body.CallID != "" {
+		data["callId"] = e.Body.CallID
+	}
+	text, err := json.Marshal(struct {
+		Type    string         `json:"type"`
+		Seq     int64          `json:"seq"`
+		Time    int64          `json:"time"`
+		Data    map[string]any `json:"data"`
+		Op      op             `json:"surfaceOp"`
+		Sources []int64        `json:"sourceEventSeqs,omitempty"`
+	}{e.Type, e.Seq, e.Time, data, o, e.Sources})
+	if err != nil {
+		return []byte("null")
+	}
+	return text
+}
