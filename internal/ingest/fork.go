@@ -13,7 +13,9 @@ import (
 // Some agents fork a session by copying its records into a new file and leave
 // no pointer back. The copies keep the records' own ids, so that logs which
 // begin with the same one are a family. Which member is whose fork cannot be
-// read from the copied rows; it is decided by what comes after them:
+// read from the copied rows: a fork was created later than its origin, and where
+// the logs do not tell when they were created, it is decided by what comes after
+// the copies:
 //
 //	a   r0 r1 r2 r3 a4 a5        a4 at 10:00
 //	b   r0 r1 r2 r3 b4           b4 at 11:00   → b is a's fork, seed 4
@@ -125,9 +127,14 @@ func relations(family []*member) map[session.ID]Fork {
 			}
 			shared, first := m.own(other)
 			_, theirs := other.own(m)
-			if shared > most && first.time > theirs.time {
+			created := m.s.Header.CreatedAt
+			later := cmp.Compare(created, other.s.Header.CreatedAt)
+			if later == 0 {
+				later, created = cmp.Compare(first.time, theirs.time), max(first.time, 0)
+			}
+			if shared > most && later > 0 {
 				most = shared
-				forks[m.s.Header.ID] = Fork{Parent: other.s.Header.ID, Seed: first.seq, CreatedAt: max(first.time, 0)}
+				forks[m.s.Header.ID] = Fork{Parent: other.s.Header.ID, Seed: first.seq, CreatedAt: created}
 			}
 		}
 	}

@@ -191,7 +191,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		at[stored[i].Source] = &stored[i]
 	}
 	p := &plan{workspace: workspace, only: only, keep: map[string]bool{}}
-	rows = in.withoutAway(rows)
+	rows = in.withoutAway(rows, at)
 	chosen, conflicts := choose(rows)
 	for key := range conflicts {
 		if only == nil || key == *only {
@@ -200,12 +200,19 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		}
 	}
 	for _, row := range rows {
-		if row.Problem == nil || only != nil && row.Header.Key() != *only {
+		contested := row.Problem == nil && !row.Pending && conflicts[row.Header.Key()]
+		if row.Problem == nil && !contested || only != nil && row.Header.Key() != *only {
 			continue
 		}
 		p.unreadable++
+		counted := p.unreadable
 		if err := in.recheck(ctx, p, row); err != nil {
 			return nil, err
+		}
+		if contested {
+			// One that went, or states another header by now, may end the conflict.
+			p.again = p.again || p.unreadable < counted
+			p.unreadable = counted - 1 // the conflict is counted already
 		}
 	}
 	for _, row := range chosen {
@@ -216,8 +223,11 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		if err := in.planSource(ctx, p, row, at[row.Path]); err != nil {
 			return nil, err
 		}
-		if p.keep[row.Path] {
+		switch {
+		case p.keep[row.Path]:
 			p.sources++
+		case hasCopy(rows, row):
+			p.again = true // it takes this one's place
 		}
 	}
 	for _, s := range stored {
@@ -361,8 +371,9 @@ func choose(rows []FileRow) (chosen []FileRow, conflict map[session.Key]bool) {
 }
 
 // withoutAway takes out the files whose whole root is away and that have a copy
-// below another one.
-func (in *Ingester) withoutAway(rows []FileRow) []FileRow {
+// which is of more use: one below a root that is there, or else one that the
+// shard holds.
+func (in *Ingester) withoutAway(rows []FileRow, stored map[string]*Stored) []FileRow {
 	away := map[string]bool{}
 	for _, row := range rows {
 		if _, asked := away[row.Root]; !asked {
@@ -370,11 +381,23 @@ func (in *Ingester) withoutAway(rows []FileRow) []FileRow {
 			away[row.Root] = err != nil
 		}
 	}
-	there := slices.DeleteFunc(slices.Clone(rows), func(r FileRow) bool {
+	use := func(r FileRow) int {
 		_, known := in.root(r)
-		return away[r.Root] || !known
-	})
-	return slices.DeleteFunc(rows, func(r FileRow) bool { return away[r.Root] && hasCopy(there, r) })
+		switch {
+		case known && !away[r.Root]:
+			return 2
+		case stored[r.Path] != nil:
+			return 1
+		}
+		return 0
+	}
+	best := map[session.Header]int{}
+	for _, r := range rows {
+		if !r.Pending && r.Problem == nil {
+			best[r.Header] = max(best[r.Header], use(r))
+		}
+	}
+	return slices.DeleteFunc(rows, func(r FileRow) bool { return away[r.Root] && r.Problem == nil && use(r) < best[r.Header] })
 }
 
 // hasCopy reports whether another file gives the same session.
