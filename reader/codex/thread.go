@@ -68,6 +68,9 @@ func resolve(ctx context.Context, root, path string) (*thread, error) {
 		return t, err
 	}
 	t.first, t.own = own[0].probe, len(chain)
+	if ms, ok := bornAt(string(t.id)); ok && own[0].seg != string(t.id) && later(filepath.Base(own[0].path)) {
+		t.first.created = ms // the first segment is not there, and this one states its own time
+	}
 	for _, s := range chain {
 		t.add(s.path, s.seg, s.base, &base{End: s.limit.End, At: s.limit.At})
 	}

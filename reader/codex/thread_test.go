@@ -188,6 +188,17 @@ func TestForkSeeds(t *testing.T) {
 	everyWay(t, src)
 }
 
+// Without its first segment a thread is as old as its id.
+func TestMissingFirstSegment(t *testing.T) {
+	root := home(t, map[string]string{rollout(idA, idB): lines(segmentB()...)})
+	src := source(t, root, rollout(idA, idB))
+	events, tail := readAll(t, src)
+	want := session.Header{Agent: session.Codex, ID: idA, CreatedAt: 0x01a22bac0000, Cwd: "/w"}
+	if src.Header != want || len(events) != 2 || len(tail.Skips) != 1 {
+		t.Errorf("header %+v, %d events, skips %+v", src.Header, len(events), tail.Skips)
+	}
+}
+
 func TestMissingBase(t *testing.T) {
 	root := home(t, map[string]string{rollout(idC): forkFile()})
 	src := source(t, root, rollout(idC))
