@@ -206,6 +206,8 @@ func problems(files []ingest.FileRow, stored map[string]ingest.Stored) []Problem
 			switch {
 			case contradictory(copies):
 				p.Kind, p.Code, p.Reason = Conflict, fault.ToolFailed, "other files give this session another header"
+			case i >= 0 && copies[i].Path != f.Path && f.Agent != f.Header.Agent:
+				// A copy that an archive keeps on purpose.
 			case i >= 0 && copies[i].Path != f.Path:
 				p.Kind, p.Reason = Duplicate, "another copy of this session is used"
 			case i >= 0 && stored[f.Path].Problem != nil:

@@ -25,6 +25,7 @@ import (
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/reader/claude"
 	"github.com/yorehq/yore/reader/codex"
 	"github.com/yorehq/yore/reader/dsh"
@@ -197,7 +198,7 @@ func readerOf(a session.Agent) (reader.Reader, bool) {
 
 // Readers returns a reader for every agent that this build knows.
 func Readers() []reader.Reader {
-	return []reader.Reader{dsh.New(), claude.New(), codex.New()}
+	return []reader.Reader{dsh.New(), claude.New(), codex.New(), archive.New()}
 }
 
 // DefaultSources returns where the known agents keep their sessions, whether or

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -30,7 +31,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("YORE_ROOTS", "dsh="+filepath.Join(e.WorkDir, "logs"))
 			e.Setenv("YORE_INDEX", filepath.Join(e.WorkDir, "index"))
-			return errors.Join(
+			transcripts, err := filepath.Abs("../../testdata/claude/projects/-home-dev-proj")
+			e.Setenv("CLAUDE_SAMPLE", transcripts)
+			return errors.Join(err,
 				os.CopyFS(filepath.Join(e.WorkDir, "logs"), os.DirFS("../demo/samples")),
 				os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700),
 				os.Mkdir(filepath.Join(e.WorkDir, "ws"), 0o700),
@@ -43,7 +46,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "log": writeLog, "cut": cutFile, "lines": countLines, "jsonl": checkJSONL, "tool": callTool, "together": together,
+			"code": code, "age": age, "log": writeLog, "cut": cutFile, "lines": countLines, "jsonl": checkJSONL, "tool": callTool, "together": together,
 		},
 	})
 }
@@ -85,6 +88,16 @@ func writeLog(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	fmt.Fprintf(&b, `{"type":"turn/end","seq":%d,"time":1772442003000,"data":{"turn":1,"reason":{"kind":"completed"}}}`+"\n", len(args)-1)
 	ts.Check(os.WriteFile(filepath.Join(folder, "session.jsonl"), []byte(b.String()), 0o600))
+}
+
+// age makes files look as if they had last changed so many days ago: age DAYS FILE...
+func age(ts *testscript.TestScript, _ bool, args []string) {
+	days, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	at := time.Now().Add(-time.Duration(days) * 24 * time.Hour)
+	for _, name := range args[1:] {
+		ts.Check(os.Chtimes(ts.MkAbs(name), at, at))
+	}
 }
 
 // cutFile takes bytes off the end of a file: cut FILE N

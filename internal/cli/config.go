@@ -18,6 +18,7 @@ import (
 	"github.com/yorehq/yore"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/session"
 )
 
@@ -25,6 +26,7 @@ import (
 type settings struct {
 	index       string // "": the default place
 	sources     []yore.Source
+	archive     string // a folder of kept sessions, one of sources; "": there is none
 	match       query.Match
 	order       query.Order
 	inherited   bool
@@ -39,6 +41,7 @@ type settings struct {
 // workspace, so paths in it are absolute or begin with ~/.
 type file struct {
 	Index          *string             `toml:"index"`
+	Archive        *string             `toml:"archive"`
 	Roots          map[string][]string `toml:"roots"`
 	Match          *string             `toml:"match"`
 	Order          *string             `toml:"order"`
@@ -121,6 +124,12 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 			return s, wrong(origin, s.index, "a folder")
 		}
 	}
+	if s.archive, err = l.archive(); err != nil {
+		return s, err
+	}
+	if kept := (yore.Source{Agent: archive.Agent, Root: s.archive}); s.archive != "" && !slices.Contains(s.sources, kept) {
+		s.sources = append(s.sources, kept)
+	}
 	match, err1 := l.oneOf("match", string(query.Auto), string(query.Auto), string(query.Literal))
 	order, err2 := l.oneOf("order", string(query.Relevance), string(query.Relevance), string(query.Matches))
 	inherited, err3 := l.oneOf("inherited", "false", "true", "false")
@@ -149,6 +158,22 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 		s.spill = filepath.Join(cache, "yore-results")
 	}
 	return s, nil
+}
+
+// archive returns the folder of kept sessions, absolute; "" for none.
+func (l *layers) archive() (string, error) {
+	dir, origin := l.value("archive", "")
+	if f := l.cmd.Flags().Lookup("dir"); f != nil && f.Changed && l.cmd.Name() == "archive" {
+		dir, origin = f.Value.String(), "--dir"
+	}
+	if dir == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", wrong(origin, dir, "a folder")
+	}
+	return abs, nil
 }
 
 // read loads the configuration file. That there is none is no error unless one
@@ -190,6 +215,11 @@ func (l *layers) read(home string) (map[string][]string, error) {
 	}
 	if f.Index != nil {
 		if l.file["index"], err = inHome(*f.Index, home, "index in "+path); err != nil {
+			return nil, err
+		}
+	}
+	if f.Archive != nil && *f.Archive != "" {
+		if l.file["archive"], err = inHome(*f.Archive, home, "archive in "+path); err != nil {
 			return nil, err
 		}
 	}

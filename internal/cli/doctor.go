@@ -20,8 +20,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Say what is wrong with logs or index, and where",
 		Long: `Doctor looks at every known place of every agent and names each file that cannot
 be read, with the line, the byte and the reason; sessions that contradict each
-other; second copies; the health of the index; and whether each agent that is
-there is set up to start the tools. It changes no log and shows no text of any
+other; second copies; logs that their agent will soon delete and that are not
+archived; the health of the index; and whether each agent that is there is set up
+to start the tools. It changes no log and shows no text of any
 session.
 
 It reads every log that has changed since it was last read, in every workspace.
@@ -55,11 +56,15 @@ The exit code is 3 when something is wrong.`,
 				return err
 			}
 			agents := a.agents()
+			due, err := a.due(cmd.Context())
+			if err != nil {
+				return err
+			}
 			a.partial = !health.Sound() || !agents.sound()
 			if asJSON {
-				return a.emitLine(healthJSON(health, agents))
+				return a.emitLine(healthJSON(health, agents, due))
 			}
-			return a.emitPainted(healthText(health, agents))
+			return a.emitPainted(healthText(health, agents, due))
 		},
 	}
 	cmd.Flags().BoolVar(&quick, "quick", false, "read no log, only the headers of new files")
@@ -69,7 +74,7 @@ The exit code is 3 when something is wrong.`,
 	return cmd
 }
 
-func healthText(h yore.Health, agents agents) string {
+func healthText(h yore.Health, agents agents, due due) string {
 	var b strings.Builder
 	b.WriteString("roots:\n")
 	if len(h.Roots) == 0 {
@@ -93,6 +98,7 @@ func healthText(h yore.Health, agents agents) string {
 	}
 	section("problems", false)
 	section("remarks", true)
+	due.text(&b)
 	agents.text(&b)
 	indexText(&b, h)
 	b.WriteString(verdictText(h, h.Sound() && agents.sound()))
@@ -182,10 +188,11 @@ func verdictText(h yore.Health, sound bool) string {
 //	{"sound":bool,"depth":"headers"|"logs"|"pages",
 //	 "roots":[{"agent","path","present":bool,"files","sessions_read","sessions_unread"},…],
 //	 "problems":[{"kind","agent","session"?,"workspace"?,"code"?,"path","line"?,"offset"?,"reason"},…],
+//	 "due":[{"agent","session","workspace"?,"path","days_left"},…],
 //	 "agents":[{"agent","servers":[{"path","line"?,"name","command","args":[…]},…],"problems":[{"path","line"?,"reason"},…]},…],
 //	 "index":{"path","bytes","schema","files","damaged":[…],"error"?,
 //	   "shards":[{"workspace","path","bytes","sessions","documents","purge_due":bool,"problem"?},…]}}
-func healthJSON(h yore.Health, agents agents) []byte {
+func healthJSON(h yore.Health, agents agents, due due) []byte {
 	type root struct {
 		Agent   string `json:"agent"`
 		Path    string `json:"path"`
@@ -210,9 +217,10 @@ func healthJSON(h yore.Health, agents agents) []byte {
 		Depth    string      `json:"depth"`
 		Roots    []root      `json:"roots"`
 		Problems []problem   `json:"problems"`
+		Due      []dueJSON   `json:"due"`
 		Agents   []agentJSON `json:"agents"`
 		Index    indexJSON   `json:"index"`
-	}{h.Sound() && agents.sound(), [...]string{"headers", "logs", "pages"}[h.Depth], []root{}, []problem{}, agents.json(), indexOf(h)}
+	}{h.Sound() && agents.sound(), [...]string{"headers", "logs", "pages"}[h.Depth], []root{}, []problem{}, due.json(), agents.json(), indexOf(h)}
 	for _, r := range h.Roots {
 		out.Roots = append(out.Roots, root{string(r.Agent), r.Path, r.Present, r.Files, r.Sound, r.Unread})
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/yorehq/yore/internal/mcpserver"
 	"github.com/yorehq/yore/internal/spill"
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/session"
 	"github.com/yorehq/yore/toolset"
 )
@@ -50,7 +52,9 @@ and the agent gets its beginning and end and where the file is.
 
 func (a *app) mcp(ctx context.Context, workspace string) (err error) {
 	finder := &sessions{}
-	logs := identity.NewLogs(finder.logs, yore.Readers()...)
+	logs := identity.NewLogs(finder.logs, slices.DeleteFunc(yore.Readers(), func(r reader.Reader) bool {
+		return r.Agent() == archive.Agent // a kept copy is no log of a session at work
+	})...)
 	resolver, err := identity.New(identity.Options{Workspace: workspace, Getenv: a.getenv, Finder: finder, Calls: logs, Logger: a.logger})
 	if err != nil {
 		return err

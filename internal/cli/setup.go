@@ -222,6 +222,9 @@ func (a *app) handedOn(cmd *cobra.Command, agent setup.Agent) map[string]string 
 	if told("index") {
 		env[envName("index")] = a.settings.index
 	}
+	if told("archive") {
+		env[envName("archive")] = a.settings.archive
+	}
 	if told("config") {
 		l := layers{cmd: cmd, getenv: a.getenv}
 		path, _ := l.value("config", "")

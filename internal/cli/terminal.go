@@ -111,7 +111,10 @@ func (a *app) note(format string, args ...any) {
 
 // bar shows how far indexing is, on a terminal only and not before it has
 // taken a moment. done takes it away again.
-func (a *app) bar() (progress func(done, total int), done func()) {
+func (a *app) bar() (progress func(done, total int), done func()) { return a.barOf("indexing") }
+
+// barOf is bar for another kind of work.
+func (a *app) barOf(work string) (progress func(done, total int), done func()) {
 	if !a.errScreen {
 		return nil, func() {}
 	}
@@ -124,7 +127,7 @@ func (a *app) bar() (progress func(done, total int), done func()) {
 		}
 		drawn = now
 		full := min(width, width*done/total)
-		fmt.Fprintf(a.errs, "\rindexing [%s%s] %d of %d sessions", strings.Repeat("#", full), strings.Repeat(".", width-full), done, total)
+		fmt.Fprintf(a.errs, "\r%s [%s%s] %d of %d sessions", work, strings.Repeat("#", full), strings.Repeat(".", width-full), done, total)
 	}
 	return progress, func() {
 		if !drawn.IsZero() {
