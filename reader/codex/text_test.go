@@ -169,7 +169,7 @@ func TestDamagedCompressed(t *testing.T) {
 
 // A line of any length is taken in within bounds, and read back whole.
 func TestLongLine(t *testing.T) {
-	const size = 40 << 20
+	const size = 24 << 20
 	long := itemLine(1, outputItem("c", strings.Repeat("x", size)))
 	image := itemLine(2, `{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,`+strings.Repeat("A", size)+`"},{"type":"input_text","text":"what is it?"}]}`)
 	root := home(t, map[string]string{rollout(idA): lines(metaLine(idA, ""), long, image, itemLine(3, assistantItem("", "a cat")))})
