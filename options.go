@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
@@ -39,6 +40,9 @@ type Options struct {
 	MaxSearchResults int           // hits of one tool call; 0: 100
 	SearchTimeout    time.Duration // deadline of a search by a tool; 0: 30 s
 
+	Policy       authz.Policy // how far a View reaches; authz.Exact or authz.Repository
+	WorktreeFile string       // where the policy Repository records what it has proved; "": DefaultWorktreeFile
+
 	Logger *slog.Logger // nil discards
 }
 
@@ -55,6 +59,16 @@ func (o Options) resolve() (Options, error) {
 			return o, err
 		}
 		o.IndexDir = dir
+	}
+	if o.Policy != authz.Exact && o.Policy != authz.Repository {
+		return o, fault.New(fault.InvalidConfig, "the policy of a history is exact or repository; OwnerView gives the owner's view")
+	}
+	if o.Policy == authz.Repository && o.WorktreeFile == "" {
+		file, err := DefaultWorktreeFile()
+		if err != nil {
+			o.Logger.Warn("what is proved of worktrees is not recorded", "error", err)
+		}
+		o.WorktreeFile = file
 	}
 	for _, s := range o.Sources {
 		if s.Root == "" {

@@ -23,6 +23,7 @@ import (
 	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/internal/worktree"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/archive"
@@ -38,6 +39,8 @@ import (
 // live sessions of this process. It is safe for concurrent use.
 type History struct {
 	engine  *query.Engine
+	policy  authz.Policy
+	same    authz.Resolver // nil unless the policy asks for it
 	tools   *toolset.Set
 	ingest  *ingest.Ingester // nil while the index cannot be used
 	live    *ingest.LiveSet
@@ -61,7 +64,10 @@ func Open(ctx context.Context, o Options) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &History{logger: o.Logger}
+	h := &History{logger: o.Logger, policy: o.Policy}
+	if o.Policy == authz.Repository {
+		h.same = worktree.New(worktree.Options{File: o.WorktreeFile, Logger: o.Logger})
+	}
 	for _, s := range o.Sources {
 		r, ok := readerOf(s.Agent)
 		if !ok {
@@ -167,15 +173,16 @@ func (h *History) Tidy(ctx context.Context) error {
 func (h *History) Tools() *toolset.Set { return h.tools }
 
 // View returns the corpus as a caller may see it: the sessions of its own
-// workspace. A caller with neither workspace nor session is fault.MissingAgent.
-func (h *History) View(_ context.Context, caller authz.Caller) (*authz.View, error) {
-	return authz.New(h.engine, authz.Exact, caller)
+// workspace, as far as Options.Policy says that reaches. A caller with neither
+// workspace nor session is fault.MissingAgent.
+func (h *History) View(ctx context.Context, caller authz.Caller) (*authz.View, error) {
+	return authz.New(ctx, h.engine, h.policy, h.same, caller)
 }
 
 // OwnerView returns the whole corpus, for the person whose history it is. It is
 // not for models.
 func (h *History) OwnerView() (*authz.View, error) {
-	return authz.New(h.engine, authz.Owner, authz.Caller{})
+	return authz.New(context.Background(), h.engine, authz.Owner, nil, authz.Caller{})
 }
 
 // Refresh brings a scope up to date; searches do so by themselves. progress may be nil.
@@ -221,4 +228,15 @@ func DefaultIndexDir() (string, error) {
 		return "", fmt.Errorf("%w: no cache folder: %w", fault.InvalidConfig, err)
 	}
 	return filepath.Join(cache, "yore"), nil
+}
+
+// DefaultWorktreeFile returns where proofs of worktrees are recorded unless
+// told otherwise: below the user's configuration folder, since a cache may be
+// deleted at any time.
+func DefaultWorktreeFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("%w: no configuration folder: %w", fault.InvalidConfig, err)
+	}
+	return filepath.Join(dir, "yore", "worktrees.json"), nil
 }

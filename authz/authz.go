@@ -9,7 +9,11 @@
 // direct target is authorized before anything of it is read, and again on the
 // header that came back in the same observation as the payload.
 //
-// The package reads no index and no log itself. Start at View.
+// Under the repository policy the caller's workspace stands for a set of
+// workspaces that are proved to be the same one; everything else is as above.
+// The set is found once, when the view is made.
+//
+// The package reads no index, no log and no workspace itself. Start at View.
 package authz
 
 import (
@@ -34,27 +38,56 @@ type Policy uint8
 
 // The policies.
 const (
-	Exact Policy = iota // the caller's own workspace
-	Owner               // every workspace: the person whose history it is, at their own terminal
+	Exact      Policy = iota // the caller's own workspace
+	Owner                    // every workspace: the person whose history it is, at their own terminal
+	Repository               // the workspaces that a Resolver proves to be the caller's own
 )
+
+// Resolver proves which workspaces are the same one. What it says is believed.
+type Resolver interface {
+	// Same returns those of the candidates that are the same workspace as the
+	// caller's, which may be among the result and counts in any case. What is in
+	// doubt is left out. It fails only where no answer can be given at all.
+	Same(ctx context.Context, workspace string, candidates func(context.Context) ([]string, error)) ([]string, error)
+}
 
 // Engine is what a View needs of the query engine.
 type Engine = query.Engine
 
 // View is the corpus as one caller may see it. It is safe for concurrent use.
 type View struct {
-	engine *query.Engine
-	policy Policy
-	caller Caller
+	engine     *query.Engine
+	policy     Policy
+	caller     Caller
+	workspaces []string // that the caller may see, sorted; none for one without a workspace
 }
 
-// New makes a view. Under the exact policy a caller with neither a workspace
-// nor a session is refused with fault.MissingAgent.
-func New(engine *query.Engine, policy Policy, caller Caller) (*View, error) {
-	if policy == Exact && caller.Workspace == "" && caller.Session == nil {
+// New makes a view. But for the owner, a caller with neither a workspace nor a
+// session is refused with fault.MissingAgent. The resolver is asked under the
+// repository policy alone and may be nil otherwise; its failures are returned.
+func New(ctx context.Context, engine *query.Engine, policy Policy, resolver Resolver, caller Caller) (*View, error) {
+	if policy != Owner && caller.Workspace == "" && caller.Session == nil {
 		return nil, fmt.Errorf("%w: no caller identity", fault.MissingAgent)
 	}
-	return &View{engine, policy, caller}, nil
+	v := &View{engine: engine, policy: policy, caller: caller}
+	if caller.Workspace == "" {
+		return v, nil
+	}
+	v.workspaces = []string{caller.Workspace}
+	if policy != Repository {
+		return v, nil
+	}
+	if resolver == nil {
+		return nil, fault.New(fault.InvalidConfig, "the repository policy needs a resolver")
+	}
+	same, err := resolver.Same(ctx, caller.Workspace, engine.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	v.workspaces = append(v.workspaces, same...)
+	slices.Sort(v.workspaces)
+	v.workspaces = slices.Compact(v.workspaces)
+	return v, nil
 }
 
 // Caller returns who the view was made for.
@@ -71,7 +104,7 @@ func (v *View) sees(h session.Header) bool {
 	case v.policy == Owner, v.own(query.TargetOf(h)):
 		return true
 	}
-	return v.caller.Workspace != "" && h.Cwd == v.caller.Workspace
+	return slices.Contains(v.workspaces, h.Cwd)
 }
 
 // scope narrows a requested scope to what the view may search.
@@ -85,7 +118,7 @@ func (v *View) scope(asked session.Scope) (session.Scope, error) {
 	if v.caller.Workspace == "" {
 		return session.Scope{}, fmt.Errorf("%w: the caller has no workspace", fault.Unauthorized)
 	}
-	return session.Scope{Workspaces: []string{v.caller.Workspace}}, nil
+	return session.Scope{Workspaces: slices.Clone(v.workspaces)}, nil
 }
 
 // MaySearch fails with fault.Unauthorized where SearchSessions would: a caller
@@ -164,7 +197,8 @@ func (v *View) List(ctx context.Context, filter query.SessionFilter, limit int, 
 }
 
 // visible finds the visible sessions that a text names: an exact native id
-// first, then agent:id.
+// first, then agent:id. Sessions of the caller's own workspace hide those of
+// the same key elsewhere, which no text could name apart.
 func (v *View) visible(ctx context.Context, id string) ([]query.Located, error) {
 	for _, reading := range query.ReadID(id) {
 		found, err := v.engine.Find(ctx, reading)
@@ -173,10 +207,26 @@ func (v *View) visible(ctx context.Context, id string) ([]query.Located, error) 
 		}
 		found = slices.DeleteFunc(found, func(l query.Located) bool { return !v.sees(l.Header) })
 		if len(found) > 0 {
-			return found, nil
+			return v.homeFirst(found), nil
 		}
 	}
 	return nil, nil
+}
+
+// homeFirst leaves out what a session of the caller's own workspace hides.
+func (v *View) homeFirst(found []query.Located) []query.Located {
+	if v.policy != Repository {
+		return found
+	}
+	home := map[session.Key]bool{}
+	for _, f := range found {
+		if f.Header.Cwd == v.caller.Workspace {
+			home[f.Header.Key()] = true
+		}
+	}
+	return slices.DeleteFunc(found, func(l query.Located) bool {
+		return home[l.Header.Key()] && l.Header.Cwd != v.caller.Workspace
+	})
 }
 
 // Target authorizes a session by id; nil is the caller's own. A session that is
@@ -235,7 +285,7 @@ func (v *View) parentsOf(ctx context.Context, headers []session.Header) ([]Paren
 			continue
 		}
 		out[i].Kind = ParentOutside
-		parent, ok, err := v.engine.Parent(ctx, h)
+		parent, ok, err := v.engine.Parent(ctx, h, v.sees)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package authz_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,6 +21,8 @@ import (
 type corpus struct {
 	engine  *query.Engine
 	headers []session.Header
+	policy  authz.Policy
+	same    [][]string // under the repository policy: the sets that are one workspace each
 }
 
 // workspaces are names that are easily taken for one another.
@@ -72,26 +75,66 @@ func secret(h session.Header) string {
 	return "secret" + strings.NewReplacer("/", "x", ".", "y", `\`, "z", ":", "q").Replace(string(h.ID))
 }
 
-// may is the oracle: the rule of the exact policy.
-func may(caller authz.Caller, h session.Header) bool {
+// may is the oracle: the rule of the policy.
+func (c *corpus) may(caller authz.Caller, h session.Header) bool {
 	own := caller.Session != nil && h.Key() == *caller.Session && h.Cwd == caller.Workspace
-	return own || caller.Workspace != "" && h.Cwd == caller.Workspace
+	if own || caller.Workspace != "" && h.Cwd == caller.Workspace {
+		return true
+	}
+	for _, set := range c.same {
+		if slices.Contains(set, caller.Workspace) && slices.Contains(set, h.Cwd) {
+			return true
+		}
+	}
+	return false
+}
+
+// Same implements authz.Resolver.
+func (c *corpus) Same(ctx context.Context, workspace string, candidates func(context.Context) ([]string, error)) ([]string, error) {
+	list, err := candidates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range c.headers {
+		if !slices.Contains(list, h.Cwd) {
+			return nil, fmt.Errorf("the workspace %q is no candidate", h.Cwd)
+		}
+	}
+	var out []string
+	for _, set := range c.same {
+		if slices.Contains(set, workspace) {
+			for _, w := range list {
+				if slices.Contains(set, w) {
+					out = append(out, w)
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 // TestNothingForeignLeaves asks everything of random corpora as random callers
 // and compares whatever comes back with the oracle.
 func TestNothingForeignLeaves(t *testing.T) {
+	t.Run("exact", func(t *testing.T) { nothingForeignLeaves(t, authz.Exact, nil) })
+	t.Run("repository", func(t *testing.T) {
+		nothingForeignLeaves(t, authz.Repository, [][]string{{"/w/app", "/w/app/", "/v/app"}, {"/w", "/w/App"}, {"/w/app2", "/nobody/works/here"}})
+	})
+}
+
+func nothingForeignLeaves(t *testing.T, policy authz.Policy, same [][]string) {
 	calls := 0
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		c := newCorpus(t, r, 40)
+		c.policy, c.same = policy, same
 		for range 60 {
 			caller := authz.Caller{Workspace: workspaces[r.IntN(len(workspaces))]}
 			if h := c.headers[r.IntN(len(c.headers))]; r.IntN(2) == 0 && h.Cwd == caller.Workspace {
 				key := h.Key()
 				caller.Session = &key
 			}
-			view, err := authz.New(c.engine, authz.Exact, caller)
+			view, err := authz.New(t.Context(), c.engine, policy, c, caller)
 			if caller.Workspace == "" && caller.Session == nil {
 				if !errors.Is(err, fault.MissingAgent) {
 					t.Fatalf("a caller without identity: %v", err)
@@ -124,7 +167,7 @@ func checkSearch(t *testing.T, r *rand.Rand, c *corpus, view *authz.View) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (len(keys) == 1) != may(caller, target) {
+		if (len(keys) == 1) != c.may(caller, target) {
 			t.Fatalf("parents %v for %+v asked by %+v", keys, target, caller)
 		}
 		req.Sessions.Parents, req.Sessions.Roots = keys, true
@@ -139,19 +182,19 @@ func checkSearch(t *testing.T, r *rand.Rand, c *corpus, view *authz.View) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := slices.IndexFunc(c.headers, func(h session.Header) bool { return may(caller, h) }); want < 0 && page.Coverage.Sessions != 0 {
+	if want := slices.IndexFunc(c.headers, func(h session.Header) bool { return c.may(caller, h) }); want < 0 && page.Coverage.Sessions != 0 {
 		t.Fatalf("coverage %+v tells of foreign sessions", page.Coverage)
 	}
 	for _, hit := range page.Hits {
 		h := hit.Info.Header
-		if !may(caller, h) || caller.Session != nil && h.Key() == *caller.Session {
+		if !c.may(caller, h) || caller.Session != nil && h.Key() == *caller.Session {
 			t.Fatalf("%+v was shown %+v", caller, h)
 		}
 		parent := slices.IndexFunc(c.headers, func(p session.Header) bool { return p.ID == h.ParentSession })
 		switch {
 		case h.ParentSession == "" && hit.Parent.Kind != authz.ParentRoot,
-			h.ParentSession != "" && (parent < 0 || !may(caller, c.headers[parent])) && hit.Parent != (authz.Parent{Kind: authz.ParentOutside}),
-			parent >= 0 && may(caller, c.headers[parent]) && hit.Parent.Key != c.headers[parent].Key():
+			h.ParentSession != "" && (parent < 0 || !c.may(caller, c.headers[parent])) && hit.Parent != (authz.Parent{Kind: authz.ParentOutside}),
+			parent >= 0 && c.may(caller, c.headers[parent]) && hit.Parent.Key != c.headers[parent].Key():
 			t.Fatalf("parent of %+v shown to %+v as %+v", h, caller, hit.Parent)
 		}
 	}
@@ -169,7 +212,7 @@ func checkTargets(t *testing.T, r *rand.Rand, c *corpus, view *authz.View) int {
 		}
 		grant, err := view.Target(t.Context(), &id)
 		calls++
-		if !may(caller, h) {
+		if !c.may(caller, h) {
 			missing := "no such id"
 			_, absent := view.Target(t.Context(), &missing)
 			if !errors.Is(err, fault.Unauthorized) || err.Error() != absent.Error() {
@@ -197,10 +240,10 @@ func checkGrant(t *testing.T, c *corpus, caller authz.Caller, grant *authz.Grant
 	}
 	foreign := false
 	for _, a := range line.Ancestors {
-		foreign = foreign || !may(caller, a.Header)
+		foreign = foreign || !c.may(caller, a.Header)
 	}
 	for _, d := range line.Descendants {
-		foreign = foreign || !d.Outside && !may(caller, d.Info.Header)
+		foreign = foreign || !d.Outside && !c.may(caller, d.Info.Header)
 		if d.Outside && d.Info != (query.Info{}) {
 			t.Fatalf("a boundary marker says %+v", d.Info)
 		}
@@ -217,7 +260,7 @@ func checkGrant(t *testing.T, c *corpus, caller authz.Caller, grant *authz.Grant
 func wantBoundary(c *corpus, caller authz.Caller, h session.Header) bool {
 	for h.ParentSession != "" {
 		i := slices.IndexFunc(c.headers, func(p session.Header) bool { return p.ID == h.ParentSession })
-		if i < 0 || !may(caller, c.headers[i]) {
+		if i < 0 || !c.may(caller, c.headers[i]) {
 			return true
 		}
 		h = c.headers[i]
@@ -228,7 +271,7 @@ func wantBoundary(c *corpus, caller authz.Caller, h session.Header) bool {
 func TestOwnSessionUnknown(t *testing.T) {
 	c := newCorpus(t, rand.New(rand.NewPCG(1, 1)), 3)
 	for _, caller := range []authz.Caller{{Workspace: "/w"}, {Workspace: "/w", Session: &session.Key{Agent: session.DSH, ID: "unheard of"}}} {
-		view, err := authz.New(c.engine, authz.Exact, caller)
+		view, err := authz.New(t.Context(), c.engine, authz.Exact, nil, caller)
 		if err != nil {
 			t.Fatal(err)
 		}

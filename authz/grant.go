@@ -107,7 +107,7 @@ func (g *Grant) TraceEvent(ctx context.Context, seq int64) (query.Relations, err
 // that may not be seen ends the chain with a boundary marker, a descendant that
 // may not be seen becomes one marker for its whole subtree.
 func (g *Grant) Trace(ctx context.Context) (Lineage, error) {
-	line, err := g.view.engine.Lineage(ctx, g.at)
+	line, err := g.view.engine.Lineage(ctx, g.at, g.view.sees)
 	if err := g.again(line.Target, err); err != nil {
 		return Lineage{}, err
 	}

@@ -373,14 +373,20 @@ func (s *search) index() {
 	}
 	for _, v := range s.views {
 		for _, en := range v.sessions {
-			t := TargetOf(en.row.Header)
-			list := at(t)
-			list[0] = en
-			s.children[t] = list
-			if p := en.row.Header.ParentSession; p != "" && s.allow(en) {
-				pt := Target{session.Key{Agent: t.Key.Agent, ID: p}, t.Workspace}
-				s.children[pt] = append(at(pt), en)
+			s.children[TargetOf(en.row.Header)] = []*entry{en}
+		}
+	}
+	for _, v := range s.views {
+		for _, en := range v.sessions {
+			h := en.row.Header
+			if h.ParentSession == "" || !s.allow(en) {
+				continue
 			}
+			pt := Target{session.Key{Agent: h.Agent, ID: h.ParentSession}, h.Cwd}
+			if parent := s.entryOf(pt.Key, h.Cwd); parent != nil {
+				pt = TargetOf(parent.row.Header)
+			}
+			s.children[pt] = append(at(pt), en)
 		}
 	}
 }

@@ -13,6 +13,7 @@ package query
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -186,13 +187,14 @@ func (e *Engine) locate(ctx context.Context, which Lookup) ([]Located, error) {
 }
 
 // Parent returns the session that h names as its parent: of the same agent, in
-// the same workspace if there is one.
-func (e *Engine) Parent(ctx context.Context, h session.Header) (session.Header, bool, error) {
+// the same workspace if there is one, else one that sees holds for, so that a
+// foreign log of the same id does not hide it.
+func (e *Engine) Parent(ctx context.Context, h session.Header, sees func(session.Header) bool) (session.Header, bool, error) {
 	found, err := e.locate(ctx, Lookup{ID: &h.ParentSession})
 	if err != nil && len(found) == 0 {
 		return session.Header{}, false, err
 	}
-	best, ok := session.Header{}, false
+	best, ok, seen := session.Header{}, false, false
 	for _, f := range found {
 		if f.Header.Agent != h.Agent {
 			continue
@@ -200,11 +202,31 @@ func (e *Engine) Parent(ctx context.Context, h session.Header) (session.Header, 
 		if f.Header.Cwd == h.Cwd {
 			return f.Header, true, nil
 		}
-		if !ok || f.Header.Cwd < best.Cwd {
-			best, ok = f.Header, true
+		if s := sees(f.Header); !ok || s && !seen || s == seen && f.Header.Cwd < best.Cwd {
+			best, ok, seen = f.Header, true, s
 		}
 	}
 	return best, ok, nil
+}
+
+// Workspaces returns the workspaces of every session that is known, sorted,
+// indexed or not; new files are discovered first. What cannot be looked at is
+// left out: it fails only with the error of ctx.
+func (e *Engine) Workspaces(ctx context.Context) ([]string, error) {
+	diskErr := e.discover(ctx)
+	found, err := e.locate(ctx, Lookup{})
+	if err = errors.Join(diskErr, err); err != nil {
+		if fault.IsContext(err) {
+			return nil, err
+		}
+		e.Logger.Warn("workspaces may be missing", "error", err)
+	}
+	all := make([]string, 0, len(found))
+	for _, f := range found {
+		all = append(all, f.Header.Cwd)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 // SharedIDs reports whether sessions of several agents are among the headers.

@@ -9,23 +9,27 @@ import (
 )
 
 // Lineage walks a session's ancestors and descendants by headers alone, over
-// all workspaces; what of it may be shown is the authority's to decide. A ring
-// through the target's ancestors is fault.InvalidLineage.
-func (e *Engine) Lineage(ctx context.Context, at Located) (session.Lineage, error) {
+// all workspaces; what of it may be shown is the authority's to decide. sees
+// decides between parents as in Parent. A ring through the target's ancestors
+// is fault.InvalidLineage.
+func (e *Engine) Lineage(ctx context.Context, at Located, sees func(session.Header) bool) (session.Lineage, error) {
 	if err := e.check(at); err != nil {
 		return session.Lineage{}, err
 	}
-	return session.Trace(at.Header, &kin{ctx, e})
+	return session.Trace(at.Header, &kin{ctx, e, sees})
 }
 
 // kin looks relatives up in the catalog.
 type kin struct {
-	ctx context.Context
-	e   *Engine
+	ctx  context.Context
+	e    *Engine
+	sees func(session.Header) bool
 }
 
 // Parent implements session.Kin.
-func (k *kin) Parent(h session.Header) (session.Header, bool, error) { return k.e.Parent(k.ctx, h) }
+func (k *kin) Parent(h session.Header) (session.Header, bool, error) {
+	return k.e.Parent(k.ctx, h, k.sees)
+}
 
 // Children implements session.Kin: those whose parent resolves to h.
 func (k *kin) Children(h session.Header) ([]session.Header, error) {
@@ -38,7 +42,7 @@ func (k *kin) Children(h session.Header) ([]session.Header, error) {
 		if f.Header.Agent != h.Agent {
 			continue
 		}
-		parent, ok, err := k.e.Parent(k.ctx, f.Header)
+		parent, ok, err := k.Parent(f.Header)
 		if err != nil {
 			return nil, err
 		}

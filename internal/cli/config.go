@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yorehq/yore"
+	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/reader/archive"
@@ -32,6 +33,7 @@ type settings struct {
 	inherited   bool
 	snippet     int
 	searchMode  query.SearchMode
+	policy      authz.Policy
 	inlineBytes *int // nil: by the client's name
 	spill       string
 	logLevel    slog.Level
@@ -48,6 +50,7 @@ type file struct {
 	Inherited      *bool               `toml:"inherited"`
 	Snippet        *int                `toml:"snippet"`
 	SearchMode     *string             `toml:"search-mode"`
+	Policy         *string             `toml:"workspace-policy"`
 	MaxInlineBytes *int                `toml:"max-inline-bytes"`
 	LogLevel       *string             `toml:"log-level"`
 }
@@ -134,6 +137,7 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 	order, err2 := l.oneOf("order", string(query.Relevance), string(query.Relevance), string(query.Matches))
 	inherited, err3 := l.oneOf("inherited", "false", "true", "false")
 	mode, err4 := l.oneOf("search-mode", string(query.SearchStartup), string(query.SearchStartup), string(query.SearchFirst), string(query.SearchNever))
+	policy, err7 := l.oneOf("workspace-policy", "exact", "exact", "repository")
 	snippet, err5 := l.count("snippet", 240)
 	level, levelOrigin := l.value("log-level", "warn")
 	err6 := s.logLevel.UnmarshalText([]byte(level))
@@ -147,12 +151,15 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 		}
 		s.inlineBytes = &n
 	}
-	for _, err := range []error{err1, err2, err3, err4, err5, err6} {
+	for _, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
 		if err != nil {
 			return s, err
 		}
 	}
 	s.match, s.order, s.searchMode = query.Match(match), query.Order(order), query.SearchMode(mode)
+	if policy == "repository" {
+		s.policy = authz.Repository
+	}
 	s.inherited, s.snippet = inherited == "true", snippet
 	if cache, err := os.UserCacheDir(); err == nil {
 		s.spill = filepath.Join(cache, "yore-results")
@@ -200,7 +207,7 @@ func (l *layers) read(home string) (map[string][]string, error) {
 		return nil, fault.New(fault.InvalidConfig, "%s: there is no setting %q", path, unknown[0].String())
 	}
 	l.path, l.file = path, map[string]string{}
-	for name, v := range map[string]*string{"match": f.Match, "order": f.Order, "search-mode": f.SearchMode, "log-level": f.LogLevel} {
+	for name, v := range map[string]*string{"match": f.Match, "order": f.Order, "search-mode": f.SearchMode, "workspace-policy": f.Policy, "log-level": f.LogLevel} {
 		if v != nil {
 			l.file[name] = *v
 		}

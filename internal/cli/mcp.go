@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yorehq/yore"
-	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/identity"
 	"github.com/yorehq/yore/internal/mcpserver"
@@ -33,18 +31,27 @@ of one workspace: the directory the server was started in, or --workspace.
 Which session is calling is found out where the agent tells; it can narrow what
 is seen and never widen it. Logs go to standard error.
 
+With --workspace-policy repository the top-level directories of one git
+repository's worktrees count as one workspace, and so do other spellings of the
+same directory. Membership is proved on the file system and recorded in
+yore/worktrees.json in the user's configuration folder, so that the sessions of a
+worktree are found after it was removed. A path that another project took over
+is a workspace of its own until its line is taken out of that file.
+
 A result that is longer than the agent takes is saved whole to a private file,
 and the agent gets its beginning and end and where the file is.
 --max-inline-bytes 0 turns that off.`,
 		Example: `  claude mcp add yore -- yore mcp
   codex mcp add yore -- yore mcp
-  yore mcp --workspace /srv/code/alpha --search-mode first-search`,
+  yore mcp --workspace /srv/code/alpha --search-mode first-search
+  yore mcp --workspace-policy repository`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), workspace) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&workspace, "workspace", "w", "", "the workspace `DIR` (default: the one the server was started in)")
 	f.String("search-mode", "", "`WHEN` indexing begins: startup, first-search, or never, without search (default startup)")
+	f.String("workspace-policy", "", "`WHICH` sessions are seen: exact, those of the workspace; repository, those of all its worktrees (default exact)")
 	f.String("max-inline-bytes", "", "the longest result given inline, `N` bytes; 0: any (default: by the agent)")
 	rankFlags(cmd)
 	return cmd
@@ -62,7 +69,7 @@ func (a *app) mcp(ctx context.Context, workspace string) (err error) {
 	// What can be known before the first call. In doubt nothing is indexed yet.
 	expected, expectErr := resolver.Caller(ctx, identity.Call{})
 	h, closing, err := a.history(ctx, func(o *yore.Options) {
-		o.Search = a.settings.searchMode
+		o.Search, o.Policy = a.settings.searchMode, a.settings.policy
 		if expectErr == nil {
 			o.Workspaces = []string{expected.Workspace}
 		}
@@ -121,26 +128,13 @@ type sessions struct{ history *yore.History }
 // lookup is how long a question about who is calling may take.
 const lookup = 2 * time.Second
 
-// HasSession implements identity.Finder.
+// HasSession implements identity.Finder. It asks for the workspace itself,
+// whatever the policy: who calls is never widened.
 func (s *sessions) HasSession(ctx context.Context, workspace string, key session.Key) (bool, error) {
-	if s.history == nil {
-		return false, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, lookup)
 	defer cancel()
-	view, err := s.history.View(ctx, authz.Caller{Workspace: workspace})
-	if err != nil {
-		return false, err
-	}
-	id := key.String()
-	g, err := view.Target(ctx, &id)
-	if errors.Is(err, fault.Unauthorized) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return g.Header().Key() == key && g.Header().Cwd == workspace, nil
+	sources, err := s.logs(ctx, workspace)
+	return slices.ContainsFunc(sources, func(src reader.Source) bool { return src.Header.Key() == key }), err
 }
 
 // logs lists the sources of a workspace.
