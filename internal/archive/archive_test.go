@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -441,3 +442,72 @@ func TestFindDue(t *testing.T) {
 		t.Errorf("everything is archived: %v", got)
 	}
 }
+
+// What an id is made of never leads out of the archive.
+func TestHostileIDs(t *testing.T) {
+	s := newStore(t)
+	for id, folder := range map[string]string{"../../x": "..~002F..~002Fx", ".yore-1": ".yore-1", "..": "~002E~002E", "A": "A"} {
+		path := filepath.Join(s.root, "--w-one--", folder, "session.jsonl")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(header(id)+user(0, "text of "+id)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run(counts{archive.Added: 4})
+	for _, id := range []string{"../../x", ".yore-1", "..", "A"} {
+		if diff := cmp.Diff([]string{user(0, "text of "+id)}, s.natives(id)); diff != "" {
+			t.Errorf("%s (-written +archived):\n%s", id, diff)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(s.dir))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("beside the archive: %v, %v", entries, err)
+	}
+}
+
+// Two archivers at once leave whole files.
+func TestTwoAtOnce(t *testing.T) {
+	s := newStore(t)
+	for i := range 20 {
+		id := fmt.Sprint("s", i)
+		s.write(id, header(id), user(0, "text"))
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, 2)
+	for i := range errs {
+		a := s.archiver()
+		wg.Go(func() { _, errs[i] = a.Run(t.Context(), nil, nil) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	s.run(counts{archive.Unchanged: 20})
+	st, err := s.archiver().Status(t.Context(), nil)
+	if err != nil || st.Sessions != 20 || st.Damaged != 0 || st.Current != 20 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// A reader's new mapping makes archived events anew, while the log is there.
+func TestNewMapping(t *testing.T) {
+	s := newStore(t)
+	s.write("a", header("a"), user(0, "text"))
+	s.run(counts{archive.Added: 1})
+	a, err := archive.New(s.dir, []archive.Root{{Reader: newer{dsh.New()}, Path: s.root}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []archive.Outcome{archive.Rewritten, archive.Unchanged} {
+		if report, err := a.Run(t.Context(), nil, nil); err != nil || report.Count[want] != 1 {
+			t.Errorf("%+v, %v; want outcome %d", report, err, want)
+		}
+	}
+}
+
+// newer is a reader after a change of its mapping.
+type newer struct{ *dsh.Reader }
+
+func (n newer) Version() int { return n.Reader.Version() + 1 }

@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/reader/claude"
+	"github.com/yorehq/yore/reader/codex"
 	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/reader/readertest"
 	"github.com/yorehq/yore/session"
@@ -77,6 +79,7 @@ func corpora() map[string]reader.Reader {
 		filepath.Join(testdata, "golden/corpus/zst"):  dsh.New(),
 		filepath.Join(testdata, "dsh/sessions"):       dsh.New(),
 		filepath.Join(testdata, "claude/projects"):    claude.New(),
+		filepath.Join(testdata, "codex"):              codex.New(),
 	}
 }
 
@@ -114,6 +117,51 @@ func TestNothingIsLost(t *testing.T) {
 			if title, ok, err := archive.New().Title(context.Background(), p.kept); title != "kept beside it" || !ok || err != nil {
 				t.Errorf("title %q, %v, %v", title, ok, err)
 			}
+		}
+	}
+}
+
+// A text that is longer than a reader takes in is cut for the index in the same
+// place, and read exactly.
+func TestLongText(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "--w--", "s", "session.jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := `{"type":"session","version":0,"id":"s","createdAt":1,"cwd":"/w","delegationDepth":0}` + "\n"
+	for i, size := range []int{5 << 20, 10 << 20} {
+		text := strings.Repeat("0123456789abcdef", size/16)
+		log += fmt.Sprintf(`{"type":"user/message","seq":%d,"time":1,"data":{"id":"u","role":"user","content":[{"type":"text","text":"%s"},`+
+			`{"type":"text","text":"behind"}],"source":{"kind":"user"}},"surfaceOp":"append"}`+"\n", i, text)
+	}
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, pairs := keep(t, dsh.New(), root)
+	p := pairs[0]
+	want, got := eventsOf(t, p.r, p.original), eventsOf(t, archive.New(), p.kept)
+	if len(want) != 2 || len(got) != 2 {
+		t.Fatalf("%d events, archived %d", len(want), len(got))
+	}
+	if want[0].Body.Clipped || !want[1].Body.Clipped {
+		t.Fatal("the second text alone should be too long")
+	}
+	for i := range want {
+		// Compared by parts: a difference of megabytes is no message.
+		for j, b := range want[i].Body.Blocks {
+			if b.Text != got[i].Body.Blocks[j].Text {
+				t.Errorf("event %d, block %d: %d bytes, archived %d", i, j, len(b.Text), len(got[i].Body.Blocks[j].Text))
+			}
+		}
+		if want[i].Body.Clipped != got[i].Body.Clipped {
+			t.Errorf("event %d: clipped %v, archived %v", i, want[i].Body.Clipped, got[i].Body.Clipped)
+		}
+	}
+	exact, kept := rawsOf(t, p.r, p.original), rawsOf(t, archive.New(), p.kept)
+	for i := range exact {
+		if !bytes.Equal(exact[i].Native, kept[i].Native) {
+			t.Errorf("event %d: %d bytes, archived %d", i, len(exact[i].Native), len(kept[i].Native))
 		}
 	}
 }
