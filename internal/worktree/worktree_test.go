@@ -257,6 +257,10 @@ func TestPlanted(t *testing.T) {
 			y.want("app fix gone | evil")
 			y.want("fix app gone | evil")
 			y.want("evil | app fix gone")
+			// Nor does it depend on what is recorded, or on who asks first.
+			y.remove(y.file)
+			y.want("evil | app fix gone")
+			y.want("app fix | evil gone")
 		})
 	}
 }
