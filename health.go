@@ -3,6 +3,9 @@ package yore
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -51,6 +54,7 @@ type ProblemKind string
 // The kinds of problem. The last two are remarks: nothing is lost by them.
 const (
 	Unreadable ProblemKind = "unreadable" // the log cannot be read, or breaks the rules of its format
+	Damaged    ProblemKind = "damaged"    // the log is read up to a damaged place, and more lies behind it
 	Conflict   ProblemKind = "conflict"   // several logs give one session different headers: it stays out of results
 	Duplicate  ProblemKind = "duplicate"  // another copy of the same session is used in its stead
 	Pending    ProblemKind = "pending"    // its header is not complete yet
@@ -95,17 +99,18 @@ func (h *History) Health(ctx context.Context, depth Depth, progress func(done, t
 		return out, err
 	}
 	out.Behind, out.Stale = coverage.Behind, coverage.Stale
-	files, err := h.index.Files(ctx, ingest.FileLookup{})
+	all, err := h.index.Files(ctx, ingest.FileLookup{})
 	if err != nil {
 		return out, err
 	}
-	files = h.owned(files)
+	files := h.owned(all)
 	stored, err := h.stored(ctx, files)
 	if err != nil {
 		return out, err
 	}
 	out.count(files, stored)
-	out.Problems = problems(files, stored)
+	out.Problems = append(problems(all, files, stored), h.outOfReach(ctx, files)...)
+	slices.SortStableFunc(out.Problems, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
 	out.Index, err = h.index.Check(ctx, depth >= Pages)
 	return out, err
 }
@@ -189,9 +194,54 @@ func (h *Health) count(files []ingest.FileRow, stored map[string]ingest.Stored) 
 	}
 }
 
-// problems names what is the matter with each file, by path.
-func problems(files []ingest.FileRow, stored map[string]ingest.Stored) []Problem {
-	copiesOf := groups(files)
+// outOfReach names files and folders that are there and cannot be opened.
+func (h *History) outOfReach(ctx context.Context, files []ingest.FileRow) []Problem {
+	var out []Problem
+	look := func(p Problem, open func(path string) error) {
+		if err := open(p.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			p.Kind, p.Code, p.Reason = Unreadable, fault.Persistence, "it cannot be opened"
+			var cause *fs.PathError
+			if errors.As(err, &cause) {
+				p.Reason += ": " + cause.Err.Error()
+			}
+			out = append(out, p)
+		}
+	}
+	file := func(path string) error {
+		f, _, err := reader.OpenRegular(path)
+		if err == nil {
+			err = f.Close()
+		}
+		return err
+	}
+	folder := func(path string) error {
+		_, err := os.ReadDir(path)
+		return err
+	}
+	for _, f := range files {
+		if f.Problem == nil {
+			look(Problem{Agent: f.Agent, ID: f.Header.ID, Workspace: f.Header.Cwd, Path: f.Path}, file)
+		}
+	}
+	for _, r := range h.roots {
+		folders, err := h.index.Folders(ctx, r.Path)
+		if err != nil {
+			continue // Check says what is wrong with the catalog
+		}
+		look(Problem{Agent: r.Reader.Agent(), Path: r.Path}, folder)
+		for _, f := range folders {
+			if f.Path != r.Path {
+				look(Problem{Agent: r.Reader.Agent(), Path: f.Path}, folder)
+			}
+		}
+	}
+	return out
+}
+
+// problems names what is the matter with each of the files, by path; all are
+// those that other roots have too.
+func problems(all, files []ingest.FileRow, stored map[string]ingest.Stored) []Problem {
+	copiesOf := groups(all)
 	var out []Problem
 	for _, f := range files {
 		p := Problem{Agent: f.Agent, ID: f.Header.ID, Workspace: f.Header.Cwd, Path: f.Path}
@@ -212,6 +262,10 @@ func problems(files []ingest.FileRow, stored map[string]ingest.Stored) []Problem
 				p.Kind, p.Reason = Duplicate, "another copy of this session is used"
 			case i >= 0 && stored[f.Path].Problem != nil:
 				p.take(stored[f.Path].Problem)
+			case i >= 0 && stored[f.Path].Skip != nil && stored[f.Path].Skip.Rest > 0:
+				skip := stored[f.Path].Skip
+				p.Kind, p.Code, p.Line, p.Offset = Damaged, fault.Persistence, skip.Line, skip.Place.Offset
+				p.Reason = fmt.Sprintf("the session ends here, and %d bytes behind are not read: %s", skip.Rest, skip.Reason)
 			}
 		}
 		if p.Kind != "" {

@@ -106,6 +106,8 @@ type Row struct {
 	Documents   int64    // documents and surface events
 	LastStep    int64    // seq of the latest step start; -1: none
 	Changed     int64    // time of the latest event
+	Clipped     int64    // how many of its texts are longer than what is searchable
+	Damaged     bool     // the log ends before damage, and more lies behind it
 }
 
 // Snapshot is one consistent view of a shard. It is for one goroutine and must

@@ -78,6 +78,7 @@ type Skip struct {
 	Place  session.Place
 	Line   int64 // 1 is the first line; 0: unknown
 	Length int64 // bytes
+	Rest   int64 // bytes behind it that are no part of the session either
 	Reason string
 }
 

@@ -24,5 +24,7 @@ type Coverage struct {
 	Sessions   int  // sessions in the scope
 	Behind     int  // of these, not yet (wholly) indexed
 	Unreadable int  // of these, left out because their logs cannot be read or contradict each other
+	Damaged    int  // of these, searched only up to a damaged place in their logs
+	Clipped    int  // texts in the scope that are longer than what is searchable
 	Stale      bool // another process was bringing the index up to date; newer events exist
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/yorehq/yore/fault"
@@ -74,7 +75,7 @@ func publicProblem(p *reader.Problem) *query.Problem {
 const storedColumns = `num, entries, ` + putColumns
 
 const putColumns = `source, ` + headerColumns + `, ` + forkColumns + `, p_next, p_read, p_check, ` + stampColumns + `, state, mapping, ` +
-	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed, root, footprints`
+	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed, root, footprints, clipped, skip`
 
 // bindStored gives the arguments for putColumns.
 func bindStored(s *ingest.Stored) []any {
@@ -90,7 +91,27 @@ func bindStored(s *ingest.Stored) []any {
 	args = append(args, s.Mapping)
 	args = append(args, bindProblem(s.Problem)...)
 	return append(args, s.Events, s.Provisional, s.Title, string(s.TitleFail), s.LastStep, s.Prompted, s.Changed,
-		s.Root, strings.Join(s.Footprints, "\n"))
+		s.Root, strings.Join(s.Footprints, "\n"), s.Clipped, bindSkip(s.Skip))
+}
+
+// bindSkip gives a skip as JSON; "" is none.
+func bindSkip(s *reader.Skip) string {
+	if s == nil {
+		return ""
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "" // it holds numbers and text only
+	}
+	return string(text)
+}
+
+func (r row) skip(at int) *reader.Skip {
+	var s reader.Skip
+	if text := r.text(at); text == "" || json.Unmarshal([]byte(text), &s) != nil {
+		return nil
+	}
+	return &s
 }
 
 // storedRow reads a session and how many entries it has.
@@ -121,6 +142,7 @@ func (r row) storedRow() (s ingest.Stored, entries int64) {
 	if ids := r.text(next(1)); ids != "" {
 		s.Footprints = strings.Split(ids, "\n")
 	}
+	s.Clipped, s.Skip = r.int(next(1)), r.skip(next(1))
 	return s, entries
 }
 

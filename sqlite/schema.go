@@ -17,7 +17,8 @@ const (
 	//
 	// 1: the first.
 	// 2: where a log's history comes from, if the log does not state it; the product's own calls.
-	schemaVersion = 2
+	// 3: how many texts of a session are longer than what is searchable; where a log ends before damage.
+	schemaVersion = 3
 )
 
 // headerColumns are the columns of a session's header, in the order of bindHeader.
@@ -88,7 +89,7 @@ CREATE TABLE sessions (
 	mapping TEXT NOT NULL, ` + problemSchema + `,
 	events INTEGER NOT NULL, provisional INTEGER NOT NULL, title TEXT, title_fail TEXT NOT NULL,
 	step INTEGER NOT NULL, prompted INTEGER NOT NULL, changed INTEGER NOT NULL,
-	root TEXT NOT NULL, footprints TEXT NOT NULL
+	root TEXT NOT NULL, footprints TEXT NOT NULL, clipped INTEGER NOT NULL, skip TEXT NOT NULL
 );
 CREATE TABLE types (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE records (block INTEGER PRIMARY KEY, data BLOB NOT NULL);

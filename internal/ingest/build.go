@@ -105,6 +105,9 @@ func (b *builder) record(e *session.Event, change session.Change) {
 			Surface: change.Joined, Order: change.Order, Sameness: e.Sameness, Provisional: e.Provisional, Clipped: clipped,
 		})
 		b.bytes += len(text) + 64
+		if clipped {
+			b.s.Clipped++
+		}
 	}
 	if len(change.Removed) > 0 {
 		b.batch.Removals = append(b.batch.Removals, Removal{e.Seq, change.Removed})

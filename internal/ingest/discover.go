@@ -201,11 +201,18 @@ func (w *walk) pending() error {
 	return nil
 }
 
+// errOutOfReach says that a file is there and cannot be opened.
+var errOutOfReach = errors.New("the file cannot be opened")
+
 // identify reads a file's header again and catalogues it; ok says that it is
-// (still) a session.
+// (still) a session. A file that cannot be opened stays what it was, with
+// errOutOfReach.
 func (in *Ingester) identify(ctx context.Context, root Root, row FileRow) (fresh FileRow, ok bool, err error) {
 	if fresh, err = in.header(ctx, root, row); err != nil {
 		return fresh, false, err
+	}
+	if fresh.Problem != nil && fresh.Stamp == (reader.Stamp{}) {
+		return row, false, errOutOfReach
 	}
 	if fresh.Header != row.Header || fresh.Stamp != row.Stamp || fresh.Pending || fresh.Problem != nil {
 		err = in.Catalog.Update(ctx, CatalogChange{Files: []FileRow{fresh}})
@@ -233,6 +240,9 @@ func (in *Ingester) header(ctx context.Context, root Root, row FileRow) (FileRow
 		row.Problem = p
 	default:
 		row.Problem = reader.Unreadable(row.Path, 0, 0, "%s", withoutPath(err))
+		if isFileError(err) {
+			row.Stamp = reader.Stamp{} // rights can change and leave the stamp as it is: try every time
+		}
 	}
 	// Without a header no workspace will ever look at the file again: watch it here.
 	row.Pending = row.Pending || row.Header.ID == ""

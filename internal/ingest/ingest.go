@@ -127,6 +127,8 @@ func (in *Ingester) Refresh(ctx context.Context, scope session.Scope, progress f
 		finished += len(p.jobs)
 		sum.Sessions += p.sources
 		sum.Unreadable += p.unreadable
+		sum.Damaged += p.damaged
+		sum.Clipped += p.clipped
 		sum.Stale = sum.Stale || p.stale
 		for _, j := range p.jobs {
 			if !j.done {
@@ -166,6 +168,8 @@ type plan struct {
 	drop       bool            // the shard holds sessions that do not
 	sources    int
 	unreadable int
+	damaged    int
+	clipped    int
 	stale      bool
 	again      bool // the catalog changed while planning: discover and plan once more
 }
@@ -204,15 +208,11 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		if row.Problem == nil && !contested || only != nil && row.Header.Key() != *only {
 			continue
 		}
-		p.unreadable++
-		counted := p.unreadable
+		if !contested { // a conflict is counted already
+			p.unreadable++
+		}
 		if err := in.recheck(ctx, p, row); err != nil {
 			return nil, err
-		}
-		if contested {
-			// One that went, or states another header by now, may end the conflict.
-			p.again = p.again || p.unreadable < counted
-			p.unreadable = counted - 1 // the conflict is counted already
 		}
 	}
 	for _, row := range chosen {
@@ -239,6 +239,17 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	return p, nil
 }
 
+// note counts what an answer from a session's stored state may miss.
+func (p *plan) note(s *Stored) {
+	switch {
+	case s.Problem != nil:
+		p.unreadable++
+	case s.Skip != nil && s.Skip.Rest > 0:
+		p.damaged++
+	}
+	p.clipped += int(s.Clipped)
+}
+
 // planSource decides what one file needs.
 func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Stored) error {
 	root, ok := in.root(row)
@@ -260,6 +271,12 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 	switch {
 	case fault.IsContext(err):
 		return err
+	case err != nil:
+		// It is there and cannot be looked at: what the index holds of it stays.
+		p.keep[row.Path] = true
+		p.unreadable++
+		in.Logger.Warn("a log cannot be looked at", "error", err)
+		return nil
 	case rev == reader.Gone:
 		if _, err := os.Stat(row.Root); err != nil {
 			p.keep[row.Path] = s != nil // the whole root is away: nothing can be said of its files
@@ -269,6 +286,11 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 	case rev == reader.Replaced && (s != nil || stamp != row.Stamp):
 		// Another file may state another header.
 		fresh, ok, err := in.identify(ctx, root, row)
+		if errors.Is(err, errOutOfReach) {
+			p.keep[row.Path] = true
+			p.unreadable++
+			return nil
+		}
 		if err != nil || !ok || fresh.Header.Cwd != row.Header.Cwd {
 			return err
 		}
@@ -282,9 +304,7 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 		}
 	}
 	if s != nil && rev == reader.Unchanged && s.Mapping == mapping(root.Reader) && s.Header == src.Header {
-		if s.Problem != nil {
-			p.unreadable++
-		}
+		p.note(s)
 		return nil
 	}
 	p.jobs = append(p.jobs, &job{src: src, reader: root.Reader, rev: rev, stamp: stamp})
@@ -305,7 +325,8 @@ func (in *Ingester) forget(ctx context.Context, p *plan, root Root, row FileRow)
 	return in.Catalog.Update(ctx, change)
 }
 
-// recheck looks again at a file that was no session, if it changed.
+// recheck looks again at a file that was no session, or contradicted another,
+// if it changed.
 func (in *Ingester) recheck(ctx context.Context, p *plan, row FileRow) error {
 	root, ok := in.root(row)
 	if !ok {
@@ -318,16 +339,15 @@ func (in *Ingester) recheck(ctx context.Context, p *plan, row FileRow) error {
 		if _, err := os.Stat(row.Root); err != nil {
 			return nil
 		}
-		p.unreadable--
+		p.again = true
 		return in.forget(ctx, p, root, row)
 	case err != nil || stamp == row.Stamp:
 		return nil
 	}
-	_, ok, err = in.identify(ctx, root, row)
-	if ok {
-		p.unreadable--
-		p.again = true
+	if _, _, err = in.identify(ctx, root, row); errors.Is(err, errOutOfReach) {
+		return nil
 	}
+	p.again = true
 	return err
 }
 
@@ -512,15 +532,15 @@ func (in *Ingester) conclude(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	unsound := map[string]bool{}
+	at := map[string]*Stored{}
 	forks := map[session.Key]Fork{}
-	for _, s := range stored {
-		unsound[s.Source] = s.Problem != nil
+	for i, s := range stored {
+		at[s.Source] = &stored[i]
 		forks[s.Header.Key()] = s.Fork
 	}
 	for _, j := range p.jobs {
-		if unsound[j.src.Path] {
-			p.unreadable++
+		if s := at[j.src.Path]; s != nil {
+			p.note(s)
 		}
 	}
 	rows, err := in.Catalog.Files(ctx, FileLookup{Workspace: &p.workspace})

@@ -142,11 +142,13 @@ type Stored struct {
 	Provisional int64 // how many closing records stand at the end
 	Title       *string
 	TitleFail   fault.Code
-	LastStep    int64    // seq of the latest step start; -1: none
-	Prompted    bool     // the first human prompt has been seen
-	Root        string   // the first event's native id, by which copies of a log are recognised
-	Footprints  []string // ids of the latest calls of the product's own tools
-	Changed     int64    // time of the latest event, epoch milliseconds
+	LastStep    int64        // seq of the latest step start; -1: none
+	Prompted    bool         // the first human prompt has been seen
+	Root        string       // the first event's native id, by which copies of a log are recognised
+	Clipped     int64        // how many of its texts are longer than what is searchable
+	Skip        *reader.Skip // the damage that the log ends before, if any
+	Footprints  []string     // ids of the latest calls of the product's own tools
+	Changed     int64        // time of the latest event, epoch milliseconds
 }
 
 // Batch is what a run of consecutive events brings to a shard.

@@ -105,6 +105,10 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 	sl.in.work.bytes.Add(tail.Bytes)
 	if err == nil {
 		s.Position = tail.Position
+		s.Skip = nil
+		if len(tail.Skips) > 0 {
+			s.Skip = &tail.Skips[0]
+		}
 		if stopped {
 			s.Position.Stamp.Size = -1 // not wholly read: no stat may call it unchanged
 		} else {
@@ -140,6 +144,7 @@ func (sl *slice) refuse(ctx context.Context, j *job, s *Stored, cause error) (do
 			return false, cause
 		}
 		p = reader.Unreadable(j.src.Path, 0, 0, "%s", withoutPath(cause))
+		j.stamp = reader.Stamp{} // rights can change and leave the stamp as it is: try every time
 	}
 	if err := sl.w.Clear(ctx, s.Num); err != nil {
 		return false, errors.Join(cause, err)

@@ -1,0 +1,105 @@
+package ingest_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yorehq/yore/session"
+)
+
+// away makes a path unusable in a way that does not depend on rights, which
+// mean nothing to root: a plain file stands where the folder was, so that every
+// look at what is below fails with "not a directory".
+func away(t *testing.T, folder string) (back func()) {
+	t.Helper()
+	hidden := filepath.Join(t.TempDir(), "hidden")
+	if err := os.Rename(folder, hidden); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(folder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(folder); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(hidden, folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestALogOutOfReachIsNotGone(t *testing.T) {
+	b := newBench(t)
+	b.write("a", header("a")+user(0, "one zephyr"))
+	b.write("b", header("b")+user(0, "two zephyr"))
+	b.refresh()
+	back := away(t, filepath.Dir(b.path("a")))
+	if cov := b.refresh(); cov.Unreadable != 1 || cov.Sessions != 2 {
+		t.Errorf("coverage %+v", cov)
+	}
+	if n := b.found("zephyr"); n != 2 {
+		t.Errorf("found %d of 2: what cannot be looked at is not gone", n)
+	}
+	back()
+	if cov := b.refresh(); cov != (session.Coverage{Sessions: 2}) {
+		t.Errorf("coverage %+v after it came back", cov)
+	}
+}
+
+func TestALogThatCouldNotBeOpenedAtFirst(t *testing.T) {
+	if os.Geteuid() == 0 {
+		// Rights mean nothing to root; the case above covers the rest.
+		t.Log("running as root")
+	}
+	b := newBench(t)
+	b.write("a", header("a")+user(0, "late zephyr"))
+	if err := os.Chmod(b.path("a"), 0); err != nil {
+		t.Fatal(err)
+	}
+	b.refresh()
+	if err := os.Chmod(b.path("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if cov := b.refresh(); cov != (session.Coverage{Sessions: 1}) {
+		t.Errorf("coverage %+v", cov)
+	}
+	if n := b.found("zephyr"); n != 1 {
+		t.Errorf("found %d times once it can be opened", n)
+	}
+}
+
+func TestAContradictionThatIsCorrectedEnds(t *testing.T) {
+	b := newBench(t)
+	b.write("twin", header("twin")+user(0, "a zephyr"))
+	other := filepath.Join(filepath.Dir(b.path("twin")), "session.jsonl.zstd")
+	writeFrames(t, other, strings.Replace(header("twin"), "1790000000000", "1790000000001", 1), user(0, "a zephyr"))
+	if cov := b.refresh(); cov.Unreadable != 1 {
+		t.Fatalf("coverage %+v", cov)
+	}
+	writeFrames(t, other, header("twin"), user(0, "a zephyr"))
+	later := time.Now().Add(time.Minute)
+	if err := os.Chtimes(other, later, later); err != nil {
+		t.Fatal(err)
+	}
+	if cov := b.refresh(); cov != (session.Coverage{Sessions: 1}) {
+		t.Errorf("coverage %+v", cov)
+	}
+	if n := b.found("zephyr"); n != 1 {
+		t.Errorf("found %d times", n)
+	}
+}
+
+func TestTextThatIsTooLongIsCounted(t *testing.T) {
+	b := newBench(t)
+	b.write("a", header("a")+user(0, strings.Repeat("long words here ", 600_000)+"zephyr"))
+	if cov := b.refresh(); cov.Clipped != 1 {
+		t.Errorf("coverage %+v", cov)
+	}
+	if n := b.found("zephyr"); n != 0 {
+		t.Errorf("found %d times behind the end of what is searchable", n)
+	}
+}
