@@ -155,8 +155,7 @@ func TestGrowth(t *testing.T) {
 		t.Errorf("(-written +archived):\n%s", diff)
 	}
 	// In steps or at once, the same events.
-	var b store
-	b = *s
+	b := *s
 	b.dir = filepath.Join(t.TempDir(), "again")
 	b.run(counts{archive.Added: 1})
 	at := func(s *store) []session.Event {

@@ -71,6 +71,21 @@ func (p *peer) send(line string) {
 	}
 }
 
+// sending sends a line while the test reads; sent waits for the end of it.
+func (p *peer) sending(line string) (sent func()) {
+	done := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(p.in, line+"\n")
+		done <- err
+	}()
+	return func() {
+		p.t.Helper()
+		if err := <-done; err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
 // line reads one line of the server's output, "" at its end.
 func (p *peer) line() string {
 	p.t.Helper()

@@ -36,15 +36,17 @@ func until(ready <-chan struct{}, entered chan<- struct{}) toolFunc {
 func TestLongLine(t *testing.T) {
 	p := serve(t, options(echo))
 	p.handshake("x")
-	go p.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"session_trace","arguments":{"x":"` + strings.Repeat("x", 20<<20) + `"}}}`)
+	sent := p.sending(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"session_trace","arguments":{"x":"` + strings.Repeat("x", 20<<20) + `"}}}`)
 	if m := p.receive(); m.Error == nil || m.Error.Code != jsonrpc.CodeParseError || m.ID != 7.0 {
 		t.Errorf("got %+v", m)
 	}
+	sent()
 	// The id comes too late to be seen.
-	go p.send(`{"jsonrpc":"2.0","method":"` + strings.Repeat("x", maxLine) + `","id":8}`)
+	sent = p.sending(`{"jsonrpc":"2.0","method":"` + strings.Repeat("x", maxLine) + `","id":8}`)
 	if m := p.receive(); m.Error == nil || m.Error.Code != jsonrpc.CodeParseError || m.ID != nil {
 		t.Errorf("got %+v", m)
 	}
+	sent()
 	p.send(callTrace)
 	if m := p.receive(); m.text() != "/w session_trace {}" {
 		t.Errorf("after the long lines: %+v", m)
@@ -66,8 +68,9 @@ func TestLongestLine(t *testing.T) {
 		"a byte longer":        {line + " ", jsonrpc.CodeParseError},
 	} {
 		p := serve(t, options(echo))
-		go p.send(tc.line)
+		sent := p.sending(tc.line)
 		m := p.receive()
+		sent()
 		if got := m.Error; (got == nil) != (tc.code == 0) || got != nil && got.Code != tc.code {
 			t.Errorf("%s: %+v", name, m)
 		}
