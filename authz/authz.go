@@ -171,15 +171,17 @@ func (v *View) exclude(asked []query.Target) []query.Target {
 // Parents returns those of the ids that name visible sessions, each once. The
 // caller's own id counts as visible.
 func (v *View) Parents(ctx context.Context, ids []string) ([]session.Key, error) {
+	found, err := v.visible(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	var keys []session.Key
-	for _, id := range ids {
-		found, err := v.visible(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range found {
-			if !slices.Contains(keys, f.Header.Key()) {
-				keys = append(keys, f.Header.Key())
+	seen := map[session.Key]bool{}
+	for _, one := range found {
+		for _, f := range one {
+			if key := f.Header.Key(); !seen[key] {
+				seen[key] = true
+				keys = append(keys, key)
 			}
 		}
 	}
@@ -196,21 +198,46 @@ func (v *View) List(ctx context.Context, filter query.SessionFilter, limit int, 
 	return v.engine.Sessions(ctx, filter, limit, cursor)
 }
 
-// visible finds the visible sessions that a text names: an exact native id
-// first, then agent:id. Sessions of the caller's own workspace hide those of
-// the same key elsewhere, which no text could name apart.
-func (v *View) visible(ctx context.Context, id string) ([]query.Located, error) {
-	for _, reading := range query.ReadID(id) {
-		found, err := v.engine.Find(ctx, reading)
-		if err != nil {
-			return nil, err
-		}
-		found = slices.DeleteFunc(found, func(l query.Located) bool { return !v.sees(l.Header) })
-		if len(found) > 0 {
-			return v.homeFirst(found), nil
+// visible finds, for each text, the visible sessions that it names: an exact
+// native id first, then agent:id. Sessions of the caller's own workspace hide
+// those of the same key elsewhere, which no text could name apart.
+func (v *View) visible(ctx context.Context, texts []string) ([][]query.Located, error) {
+	var ids []session.ID
+	for _, text := range texts {
+		for _, reading := range query.ReadID(text) {
+			ids = append(ids, reading.ID)
 		}
 	}
-	return nil, nil
+	found, failed := v.engine.FindAll(ctx, ids)
+	if fault.IsContext(failed) {
+		return nil, failed
+	}
+	by := map[session.ID][]query.Located{}
+	for _, f := range found {
+		by[f.Header.ID] = append(by[f.Header.ID], f)
+	}
+	out := make([][]query.Located, len(texts))
+	for i, text := range texts {
+		for _, reading := range query.ReadID(text) {
+			known := false
+			for _, f := range by[reading.ID] {
+				if reading.Agent != "" && f.Header.Agent != reading.Agent {
+					continue
+				}
+				if known = true; v.sees(f.Header) {
+					out[i] = append(out[i], f)
+				}
+			}
+			if !known && failed != nil {
+				return nil, failed // it may be where nothing could be read
+			}
+			if out[i] != nil {
+				out[i] = v.homeFirst(out[i])
+				break
+			}
+		}
+	}
+	return out, nil
 }
 
 // homeFirst leaves out what a session of the caller's own workspace hides.
@@ -237,10 +264,12 @@ func (v *View) Target(ctx context.Context, id *string) (*Grant, error) {
 	if id == nil {
 		return v.ownTarget(ctx)
 	}
-	found, err := v.visible(ctx, *id)
-	switch {
-	case err != nil:
+	named, err := v.visible(ctx, []string{*id})
+	if err != nil {
 		return nil, err
+	}
+	found := named[0]
+	switch {
 	case len(found) == 0:
 		return nil, fmt.Errorf("%w: no visible session has this id", fault.Unauthorized)
 	case len(found) > 1:

@@ -133,9 +133,18 @@ func (s *search) literal(ctx context.Context) ([]*hit, error) {
 	return s.withoutInherited(hits), nil
 }
 
-// match finds the phrase in a view. One that is longer than a store takes is
-// cut into adjacent pieces; the documents that hold them all are checked and
-// counted on their text.
+// What a phrase beyond maxTerms costs: a store walks the lists of all tokens of
+// a piece, which is dear for common ones, while a text is looked through at some
+// 100 MB a second. So only a few pieces are asked for, and none once so few
+// documents are left.
+const (
+	maxPieces  = 4
+	fewMatches = 256
+)
+
+// match finds the phrase in a view. Of one that is longer than a store takes,
+// some pieces are matched; the documents that hold them are checked and counted
+// on their text.
 func (s *search) match(ctx context.Context, v *view) ([]Posting, error) {
 	var within []Span
 	if s.only != nil {
@@ -145,13 +154,15 @@ func (s *search) match(ctx context.Context, v *view) ([]Posting, error) {
 		return v.snap.Match(ctx, s.phrase, within)
 	}
 	var common []Posting
-	for i := 0; i < len(s.phrase); i += maxTerms {
-		piece, err := v.snap.Match(ctx, s.phrase[i:min(i+maxTerms, len(s.phrase))], within)
+	pieces, last := min(maxPieces, (len(s.phrase)+maxTerms-1)/maxTerms), len(s.phrase)-maxTerms
+	for i := range pieces {
+		at := last * i / (pieces - 1) // spread from the first token to the last
+		piece, err := v.snap.Match(ctx, s.phrase[at:at+maxTerms], within)
 		if err != nil {
 			return nil, err
 		}
-		if common = intersect(common, piece, i == 0); len(common) == 0 {
-			return nil, nil
+		if common = intersect(common, piece, i == 0); len(common) <= fewMatches {
+			break
 		}
 	}
 	kept := common[:0]

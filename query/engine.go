@@ -132,19 +132,29 @@ func ReadID(text string) []session.Key {
 // stands for every agent. New files are discovered first. That the disk cannot
 // be read does not hide a live session.
 func (e *Engine) Find(ctx context.Context, key session.Key) ([]Located, error) {
-	diskErr := e.discover(ctx)
-	if fault.IsContext(diskErr) {
-		return nil, diskErr
-	}
-	found, err := e.locate(ctx, Lookup{ID: &key.ID})
-	if err != nil && len(found) == 0 {
+	found, err := e.FindAll(ctx, []session.ID{key.ID})
+	if fault.IsContext(err) {
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(l Located) bool { return key.Agent != "" && l.Header.Agent != key.Agent })
 	if len(found) == 0 {
-		return nil, diskErr
+		return nil, err
 	}
 	return found, nil
+}
+
+// FindAll returns the sessions that have one of the native ids, of any agent in
+// any workspace, after one look for new files. An error says that there may be
+// more; what was found is returned beside it.
+func (e *Engine) FindAll(ctx context.Context, ids []session.ID) ([]Located, error) {
+	diskErr := e.discover(ctx)
+	if fault.IsContext(diskErr) {
+		return nil, diskErr
+	}
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	found, err := e.locate(ctx, Lookup{IDs: slices.Compact(ids)})
+	return found, errors.Join(diskErr, err)
 }
 
 func (e *Engine) discover(ctx context.Context) error {
@@ -190,7 +200,7 @@ func (e *Engine) locate(ctx context.Context, which Lookup) ([]Located, error) {
 // the same workspace if there is one, else one that sees holds for, so that a
 // foreign log of the same id does not hide it.
 func (e *Engine) Parent(ctx context.Context, h session.Header, sees func(session.Header) bool) (session.Header, bool, error) {
-	found, err := e.locate(ctx, Lookup{ID: &h.ParentSession})
+	found, err := e.locate(ctx, Lookup{IDs: []session.ID{h.ParentSession}})
 	if err != nil && len(found) == 0 {
 		return session.Header{}, false, err
 	}

@@ -20,10 +20,11 @@ func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, 
 	if err := checkLimit(limit); err != nil {
 		return list, err
 	}
-	scan, err := newTextScan(filter.Text)
+	scan, err := newTextScan(&filter.Text)
 	if err != nil {
 		return list, err
 	}
+	filter = filter.normal()
 	if list.Coverage, err = e.refresh(ctx, filter.Scope, nil); err != nil {
 		return list, err
 	}
@@ -40,10 +41,14 @@ func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, 
 	if err := vs.unambiguous(filter.IDs); err != nil {
 		return list, err
 	}
+	chosen := newSieve(&filter)
+	if vs.cover(&list.Coverage, chosen); scan == nil {
+		list.Coverage.Clipped = 0
+	}
 	var infos []Info
 	for _, v := range vs {
 		for _, en := range v.all {
-			if en.suppressed || !en.passes(&filter) {
+			if en.suppressed || !chosen.passes(en) {
 				continue
 			}
 			if scan != nil {
@@ -85,10 +90,11 @@ func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventF
 	if err := checkLimit(limit); err != nil {
 		return list, err
 	}
-	scan, err := newTextScan(filter.Text)
+	scan, err := newTextScan(&filter.Text)
 	if err != nil {
 		return list, err
 	}
+	filter = filter.normal()
 	vs, v, en, _, err := e.openSession(ctx, at, nil)
 	if err != nil {
 		return list, err
@@ -126,6 +132,7 @@ func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventF
 		return true
 	}
 	if scan != nil {
+		list.Clipped = int(en.row.Clipped)
 		var failed error
 		_, err = v.scan(ctx, en, scan, from, to, func(d Document, text string) bool {
 			entry := Entry{Seq: d.Seq, Type: d.Type, Time: d.Time, Text: text}
@@ -162,15 +169,16 @@ func (f *EventFilter) holds(e Entry) bool {
 }
 
 // newTextScan makes a pattern of a literal text in which any run of white space
-// stands for any other. Case counts. "" gives nil.
-func newTextScan(text string) (*regexp.Regexp, error) {
-	if text == "" {
+// stands for any other, and normalizes the text. Case counts. "" gives nil.
+func newTextScan(text *string) (*regexp.Regexp, error) {
+	if *text == "" {
 		return nil, nil
 	}
-	normal, err := document.NormalizeQuery(text)
+	normal, err := document.NormalizeQuery(*text)
 	if err != nil {
 		return nil, err
 	}
+	*text = normal
 	words := strings.Split(normal, " ")
 	for i, w := range words {
 		words[i] = regexp.QuoteMeta(w)

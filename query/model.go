@@ -2,6 +2,7 @@ package query
 
 import (
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/document"
 	"github.com/yorehq/yore/session"
 )
 
@@ -25,6 +26,9 @@ const (
 	Live      Availability = "live"      // registered in this process, or running by its agent's own registry
 	Persisted Availability = "persisted" // in a log on disk
 )
+
+// MaxQuery is how many bytes of text can be looked for.
+const MaxQuery = document.MaxQuery
 
 // SessionFilter chooses sessions. Lists are ORed inside, fields are ANDed; a
 // nil list does not filter. Workspace and exclusions are the authority's.
@@ -188,6 +192,7 @@ type EventList struct {
 	Info    Info
 	Entries []Entry
 	Next    string
+	Clipped int // events that EventFilter.Text could search in part only
 }
 
 // SessionList is a page of sessions, newest first.

@@ -8,19 +8,20 @@ import (
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/document"
-	"github.com/yorehq/yore/session"
 )
 
 // fill is how many results the automatic match wants: fewer literal ones are
 // filled up with partial ones.
 const fill = 10
 
-// prepare checks the parts that both searches share and brings the scope up to date.
-func (e *Engine) prepare(ctx context.Context, query string, match *Match, order *Order, limit int) ([]string, error) {
-	normal, err := document.NormalizeQuery(query)
+// prepare checks and normalizes the parts that both searches share, so that a
+// cursor fits however its request is spelled, and returns the query's tokens.
+func prepare(query *string, match *Match, order *Order, limit int) ([]string, error) {
+	normal, err := document.NormalizeQuery(*query)
 	if err != nil {
 		return nil, err
 	}
+	*query = normal
 	if *match == "" {
 		*match = Auto
 	}
@@ -52,10 +53,11 @@ func (e *Engine) searchable() error {
 func (e *Engine) SearchSessions(ctx context.Context, req SessionSearch) (page SessionPage, err error) {
 	cursor := req.Cursor
 	req.Cursor = ""
-	phrase, err := e.prepare(ctx, req.Query, &req.Match, &req.Order, req.Limit)
+	phrase, err := prepare(&req.Query, &req.Match, &req.Order, req.Limit)
 	if err != nil {
 		return page, err
 	}
+	req.Sessions, req.Events = req.Sessions.normal(), req.Events.normal()
 	if err := e.searchable(); err != nil {
 		return page, err
 	}
@@ -76,7 +78,9 @@ func (e *Engine) SearchSessions(ctx context.Context, req SessionSearch) (page Se
 		return page, err
 	}
 	s := &search{views: vs, phrase: phrase, order: req.Order, events: req.Events, hideInherited: !req.Inherited}
-	s.allow = func(en *entry) bool { return en.passes(&req.Sessions) }
+	chosen := newSieve(&req.Sessions)
+	s.allow = chosen.passes
+	vs.cover(&page.Coverage, chosen)
 	ranked, literal, err := s.sessions(ctx, req.Match, offset+req.Limit+1)
 	if err != nil {
 		return page, err
@@ -102,10 +106,11 @@ func (e *Engine) SearchSessions(ctx context.Context, req SessionSearch) (page Se
 func (e *Engine) SearchEvents(ctx context.Context, at Located, req EventSearch) (page EventPage, err error) {
 	cursor := req.Cursor
 	req.Cursor = ""
-	phrase, err := e.prepare(ctx, req.Query, &req.Match, &req.Order, req.Limit)
+	phrase, err := prepare(&req.Query, &req.Match, &req.Order, req.Limit)
 	if err != nil {
 		return page, err
 	}
+	req.Events = req.Events.normal()
 	if err := e.searchable(); err != nil {
 		return page, err
 	}
@@ -125,6 +130,7 @@ func (e *Engine) SearchEvents(ctx context.Context, at Located, req EventSearch) 
 	}
 	s := &search{views: views{v}, phrase: phrase, order: req.Order, events: req.Events, only: en, own: req.Own}
 	s.allow = func(x *entry) bool { return x == en }
+	page.Coverage.Clipped = int(en.row.Clipped)
 	ranked, literal, err := s.documents(ctx, req.Match, offset+req.Limit+1)
 	if err != nil {
 		return page, err
@@ -140,25 +146,6 @@ func (e *Engine) SearchEvents(ctx context.Context, at Located, req EventSearch) 
 		page.Next, err = e.seal(req, state, offset+req.Limit)
 	}
 	return page, err
-}
-
-// unambiguous refuses a bare id that sessions of two agents share.
-func (vs views) unambiguous(ids []string) error {
-	for _, id := range ids {
-		var keys []session.Key
-		for _, v := range vs {
-			for _, s := range v.sessions {
-				if key := s.row.Header.Key(); named(id, key) && !slices.Contains(keys, key) {
-					keys = append(keys, key)
-				}
-			}
-		}
-		if len(keys) > 1 {
-			slices.SortFunc(keys, session.CompareKey)
-			return fault.New(fault.InvalidFilter, "session_ids: several sessions have the id %q; name %s or %s", id, keys[0], keys[1])
-		}
-	}
-	return nil
 }
 
 // eventHit makes the public form of a ranked document.

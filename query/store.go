@@ -26,7 +26,7 @@ type Store interface {
 
 // Lookup chooses catalogued headers; set fields are ANDed.
 type Lookup struct {
-	ID        *session.ID
+	IDs       []session.ID // any of these, without duplicates and at most 10,000; nil: all
 	Parent    *session.ID
 	Workspace *string
 }

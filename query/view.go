@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"slices"
 	"sort"
 
 	"github.com/yorehq/yore/fault"
@@ -29,6 +28,7 @@ type entry struct {
 	running    bool // open in a process of its agent, by the agent's own word
 	persisted  bool
 	suppressed bool // hidden by its live log, or in conflict with it
+	contested  bool // a live log that the one stored log contradicts: no store knows of it
 }
 
 // views are the snapshots of a scope. They must be closed.
@@ -113,6 +113,7 @@ func (e *Engine) unite(ctx context.Context, all views) error {
 		if err != nil {
 			return err
 		}
+		contradicted := map[*entry]bool{} // in storage already, and counted there
 		for _, k := range known {
 			s := live[TargetOf(k.Header)]
 			if s == nil || k.Problem != nil && k.Problem.Code != fault.ToolFailed {
@@ -120,6 +121,10 @@ func (e *Engine) unite(ctx context.Context, all views) error {
 			}
 			s.persisted = true
 			s.suppressed = s.suppressed || k.Header != s.row.Header || k.Problem != nil
+			contradicted[s] = contradicted[s] || k.Problem != nil
+		}
+		for _, s := range v.all {
+			s.contested = s.suppressed && !contradicted[s]
 		}
 	}
 	for _, v := range all {
@@ -239,32 +244,4 @@ func (s *entry) info(own bool) Info {
 		info.Title = Untitled
 	}
 	return info
-}
-
-// passes applies a session filter (its ids already resolved to keys) to an entry.
-func (s *entry) passes(f *SessionFilter) bool {
-	h := s.row.Header
-	switch {
-	case f.IDs != nil && !slices.ContainsFunc(f.IDs, func(id string) bool { return named(id, h.Key()) }):
-		return false
-	case f.Agents != nil && !slices.Contains(f.Agents, h.Agent):
-		return false
-	case !f.CreatedAt.Holds(h.CreatedAt):
-		return false
-	case slices.Contains(f.Exclude, TargetOf(h)):
-		return false
-	case f.Availability != nil && !(s.open() && slices.Contains(f.Availability, Live)) && !(s.persisted && slices.Contains(f.Availability, Persisted)):
-		return false
-	}
-	if f.Parents == nil && !f.Roots {
-		return true
-	}
-	if h.ParentSession == "" {
-		return f.Roots
-	}
-	return slices.Contains(f.Parents, session.Key{Agent: h.Agent, ID: h.ParentSession})
-}
-
-func named(id string, key session.Key) bool {
-	return id == string(key.ID) || id == key.String()
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math/bits"
 	"path/filepath"
 	"strings"
 
@@ -30,6 +31,20 @@ func (q *conditions) add(term string, args ...any) {
 	q.terms, q.args = append(q.terms, term), append(q.args, args...)
 }
 
+// anyOf asks that a column holds one of the ids. The list is filled up to a
+// power of two, so that few statements serve lists of every length.
+func (q *conditions) anyOf(column string, ids []session.ID) {
+	if len(ids) == 0 {
+		q.add(`0`)
+		return
+	}
+	args := make([]any, 1<<bits.Len(uint(len(ids)-1)))
+	for i := range args {
+		args[i] = string(ids[min(i, len(ids)-1)])
+	}
+	q.add(column+` IN (`+marks(len(args))+`)`, args...)
+}
+
 func (q *conditions) where() string {
 	if len(q.terms) == 0 {
 		return ""
@@ -41,8 +56,8 @@ func (q *conditions) where() string {
 func (x *Index) Headers(ctx context.Context, which query.Lookup) ([]query.Known, error) {
 	var q conditions
 	q.add(`NOT pending`)
-	if which.ID != nil {
-		q.add(`id = ?`, string(*which.ID))
+	if which.IDs != nil {
+		q.anyOf(`id`, which.IDs)
 	}
 	if which.Parent != nil {
 		q.add(`(f_parent = ? AND f_parent <> '' OR parent = ? AND f_parent = '')`, string(*which.Parent), string(*which.Parent))

@@ -63,10 +63,16 @@ func spaceRun(s string) int {
 	return len(s)
 }
 
+// MaxQuery is how many bytes of text can be looked for.
+const MaxQuery = 64 << 10
+
 // NormalizeQuery returns the query as it is looked for: white space collapsed,
-// U+FDD0, U+FDD1 and ill-formed bytes replaced by U+FFFD. A query that is empty
-// or holds NUL is fault.InvalidQuery. A query need not have any token.
+// U+FDD0, U+FDD1 and ill-formed bytes replaced by U+FFFD. A query that is empty,
+// holds NUL or is longer than MaxQuery is fault.InvalidQuery. A query need not have any token.
 func NormalizeQuery(q string) (string, error) {
+	if len(q) > MaxQuery {
+		return "", fault.New(fault.InvalidQuery, "the text to look for is %d bytes long: want at most %d (64 KiB)", len(q), MaxQuery)
+	}
 	if strings.IndexByte(q, 0) >= 0 {
 		return "", fault.New(fault.InvalidQuery, "query must not contain a NUL character")
 	}

@@ -78,11 +78,13 @@ func testCatalog(t *testing.T, s Store) {
 		want  []query.Known
 	}{
 		{"all", query.Lookup{}, known},
-		{"id", query.Lookup{ID: &id}, []query.Known{known[0], known[2]}},
+		{"id", query.Lookup{IDs: []session.ID{id}}, []query.Known{known[0], known[2]}},
 		{"parent", query.Lookup{Parent: &id}, known[1:2]},
 		{"workspace", query.Lookup{Workspace: &at}, []query.Known{known[0], known[1], known[3]}},
-		{"id and workspace", query.Lookup{ID: &id, Workspace: &at}, known[:1]},
-		{"unknown id", query.Lookup{ID: &none}, nil},
+		{"id and workspace", query.Lookup{IDs: []session.ID{id}, Workspace: &at}, known[:1]},
+		{"unknown id", query.Lookup{IDs: []session.ID{none}}, nil},
+		{"several ids", query.Lookup{IDs: []session.ID{none, known[1].Header.ID, id}}, known[:3]},
+		{"no id", query.Lookup{IDs: []session.ID{}}, nil},
 		{"no parent", query.Lookup{Parent: &empty}, []query.Known{known[0], known[2], known[3]}},
 	} {
 		same(t, "headers: "+c.name, must[[]query.Known](t)(s.Headers(t.Context(), c.which)), c.want)
