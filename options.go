@@ -38,6 +38,7 @@ type Options struct {
 	SnippetPoints    int           // code points; 0: 240
 	ReadWindow       int           // neighbours a side that a read may return; 0: 50, negative: none
 	MaxSearchResults int           // hits of one tool call; 0: 100
+	SearchBytes      int           // of the text of a search by a tool; 0: 3,900, negative: no limit
 	SearchTimeout    time.Duration // deadline of a search by a tool; 0: 30 s
 
 	Policy       authz.Policy // how far a View reaches; authz.Exact or authz.Repository

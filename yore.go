@@ -95,7 +95,7 @@ func Open(ctx context.Context, o Options) (*History, error) {
 	h.engine, err = query.New(config)
 	if err == nil {
 		h.tools, err = toolset.New(h, toolset.Options{
-			MaxSearchResults: o.MaxSearchResults, SearchTimeout: o.SearchTimeout, ReadWindow: o.ReadWindow,
+			MaxSearchResults: o.MaxSearchResults, SearchTimeout: o.SearchTimeout, SearchBytes: o.SearchBytes, ReadWindow: o.ReadWindow,
 			Match: o.Match, Order: o.Order, Inherited: o.Inherited, Logger: o.Logger,
 		})
 	}

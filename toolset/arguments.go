@@ -174,10 +174,12 @@ func describe(raw json.RawMessage) string {
 	return "this value"
 }
 
-// queryText returns the query, which must hold some text and no NUL.
+// queryText returns the query, which must hold some text, not too much, and no NUL.
 func (a args) queryText() (string, error) {
 	q, _ := a.text("query")
 	switch {
+	case len(q) > query.MaxQuery:
+		return "", refuse(fault.InvalidQuery, "query is %d bytes long, the limit is %d (64 KiB); pass a few words or one line of the text", len(q), query.MaxQuery)
 	case strings.ContainsRune(q, 0):
 		return "", refuse(fault.InvalidQuery, "query must not hold NUL characters; pass the text to look for")
 	case strings.TrimFunc(q, blank) == "":
@@ -191,11 +193,17 @@ func blank(r rune) bool {
 	return r >= '\t' && r <= '\r' || r == 0xfeff || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Zs, r)
 }
 
-// some returns a list that must not be empty if it is given.
+// maxValues is how many values one list may have.
+const maxValues = 1000
+
+// some returns a list that must not be empty if it is given, nor endless.
 func (a args) some(name string) ([]string, error) {
 	list, ok := a.list(name)
 	if ok && len(list) == 0 {
 		return nil, refuse(fault.InvalidFilter, "%s must contain at least one value when supplied; leave it out to not filter", name)
+	}
+	if len(list) > maxValues {
+		return nil, refuse(fault.InvalidFilter, "%s holds %d values, the limit is %d; pass fewer, or leave it out and narrow the search otherwise", name, len(list), maxValues)
 	}
 	return list, nil
 }

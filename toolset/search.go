@@ -47,7 +47,7 @@ func (s *Set) searchSessions(ctx context.Context, call Call, a args) (string, an
 			// Nothing can match, and no search may tell a missing parent from
 			// a foreign one.
 			none := &SessionsResult{}
-			return render.SessionsText(*none, call.InlineBytes), none, nil
+			return render.SessionsText(*none, s.budget(call)), none, nil
 		}
 	}
 	page, err := view.SearchSessions(ctx, req)
@@ -55,7 +55,7 @@ func (s *Set) searchSessions(ctx context.Context, call Call, a args) (string, an
 		return "", nil, err
 	}
 	out := &SessionsResult{Hits: page.Hits, Capped: page.More, Shared: page.Shared, Coverage: page.Coverage}
-	return render.SessionsText(*out, call.InlineBytes), out, nil
+	return render.SessionsText(*out, s.budget(call)), out, nil
 }
 
 // searchEvents checks in this order: caller, target, query, sequence bounds,
@@ -92,7 +92,7 @@ func (s *Set) searchEvents(ctx context.Context, call Call, a args) (string, any,
 				return "", nil, err
 			}
 			none := &EventsResult{Info: info}
-			return render.EventsText(*none, call.InlineBytes), none, nil
+			return render.EventsText(*none, s.budget(call)), none, nil
 		}
 	}
 	if req.Events, err = a.eventFilter("", "time", "surfaces"); err != nil {
@@ -104,7 +104,16 @@ func (s *Set) searchEvents(ctx context.Context, call Call, a args) (string, any,
 		return "", nil, err
 	}
 	out := &EventsResult{Info: page.Info, Hits: page.Hits, Capped: page.More, Coverage: page.Coverage}
-	return render.EventsText(*out, call.InlineBytes), out, nil
+	return render.EventsText(*out, s.budget(call)), out, nil
+}
+
+// budget is how many bytes the text of a search may have; 0: no limit.
+func (s *Set) budget(call Call) int {
+	own := max(0, s.options.SearchBytes)
+	if own == 0 || call.InlineBytes == 0 {
+		return own + call.InlineBytes
+	}
+	return min(own, call.InlineBytes)
 }
 
 // view is the corpus as the caller may see it.

@@ -16,12 +16,17 @@ import (
 type Options struct {
 	MaxSearchResults int           // hits of one search; 0: 100
 	SearchTimeout    time.Duration // of one search, waiting for its turn included; 0: 30 s
+	SearchBytes      int           // of a search's text, which stops at a whole hit within it; 0: 3,900, negative: no limit
 	ReadWindow       int           // neighbours a side that a read may ask for; 0: 50, negative: none
 	Match            query.Match   // of searches that do not say; "": auto
 	Order            query.Order   // of hits; "": relevance
 	Inherited        bool          // show a fork's inherited hits beside their origin's
 	Logger           *slog.Logger  // takes the causes of failures; nil discards
 }
+
+// searchBytes keeps an answer within 1,000 tokens of 4 bytes: what a model
+// pays for a search it may have to narrow.
+const searchBytes = 3900
 
 // Views makes the view that a caller has of the corpus. Its failures are
 // translated like any other.
@@ -43,6 +48,9 @@ func New(views Views, o Options) (*Set, error) {
 	}
 	if o.SearchTimeout == 0 {
 		o.SearchTimeout = 30 * time.Second
+	}
+	if o.SearchBytes == 0 {
+		o.SearchBytes = searchBytes
 	}
 	if o.ReadWindow == 0 {
 		o.ReadWindow = 50
@@ -76,7 +84,7 @@ type Call struct {
 	Caller      authz.Caller          // as the host tells; the arguments cannot change it
 	Tool        string                // a name of the catalogue
 	Args        json.RawMessage       // as the model wrote them; empty counts as {}
-	InlineBytes int                   // a search's text stops at a whole hit within it; 0: no budget
+	InlineBytes int                   // what the surface shows uncut: the search's limit where it is lower; 0: no limit
 	Progress    func(done, total int) // of indexing before a search; may be nil
 }
 

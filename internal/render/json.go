@@ -238,7 +238,7 @@ func WindowJSON(w query.Window) []byte {
 
 // CoverageJSON is
 //
-//	{"coverage":{"sessions","behind","unreadable","stale":bool},"more":bool}
+//	{"coverage":{"sessions","behind","unreadable","damaged"?,"clipped"?,"stale":bool},"more":bool}
 //
 // the last line of a search's output.
 func CoverageJSON(c session.Coverage, more bool) []byte {
@@ -246,12 +246,14 @@ func CoverageJSON(c session.Coverage, more bool) []byte {
 		Sessions   int  `json:"sessions"`
 		Behind     int  `json:"behind"`
 		Unreadable int  `json:"unreadable"`
+		Damaged    int  `json:"damaged,omitempty"` // if there are any: sessions searched up to a damaged place
+		Clipped    int  `json:"clipped,omitempty"` // if there are any: events searched in part
 		Stale      bool `json:"stale"`
 	}
 	return encode(struct {
 		Coverage coverage `json:"coverage"`
 		More     bool     `json:"more"`
-	}{coverage{c.Sessions, c.Behind, c.Unreadable, c.Stale}, more})
+	}{coverage{c.Sessions, c.Behind, c.Unreadable, c.Damaged, c.Clipped, c.Stale}, more})
 }
 
 // encode cannot fail: the forms above hold strings, numbers and valid JSON only.

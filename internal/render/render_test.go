@@ -131,7 +131,11 @@ third 2026-03-02T09:00:00.000Z parent [outside workspace] live: untitled (title 
 	r.Coverage = session.Coverage{Sessions: 60, Behind: 19}
 	equal(t, SessionsText(r, 0), hits+"\n41 of 60 sessions searched; 19 not indexed yet: repeat the call.")
 	r.Coverage = session.Coverage{Sessions: 60, Unreadable: 1, Stale: true}
-	equal(t, SessionsText(r, 0), hits+"\n1 session left out: the log cannot be read.\nNewer events exist that are not indexed yet: repeat the call to search them.")
+	equal(t, SessionsText(r, 0), hits+"\n1 session left out: logs that cannot be read or contradict each other; `yore doctor` names them.\nNewer events exist that are not indexed yet: repeat the call to search them.")
+	r.Coverage = session.Coverage{Sessions: 60, Damaged: 1, Clipped: 2}
+	equal(t, SessionsText(r, 0), hits+"\n1 session searched only up to a damaged place; `yore doctor` names it.\n2 very long events searched only in the first part of the text.")
+	equal(t, SessionsText(Sessions{Coverage: session.Coverage{Sessions: 1, Clipped: 1}}, 0),
+		"No session matches.\n1 very long event searched only in the first part of the text.")
 	r.Coverage = session.Coverage{}
 	r.Capped = true
 	equal(t, SessionsText(r, 0), hits+"\nOnly the best 3 are listed; more match. Narrow the query or add filters.")
@@ -148,6 +152,15 @@ dsh:second 2026-03-02T09:00:00.000Z parent dsh:first live+persisted: Two
 not literal: these hold only some of the query's words
 third 2026-03-02T09:00:00.000Z parent [outside workspace] live: untitled (title unavailable: SESSION_QUERY_TOOL_FAILED)
  #3 turn/end log-only 2026-03-02T09:00:02.000Z: some of it`)
+
+	// The same id in several workspaces.
+	odd, none := r.Hits[1], r.Hits[0]
+	odd.Info.Header.Cwd, none.Info.Header.Cwd, none.Forks = "/srv/a b", "", nil
+	equal(t, SessionsText(Sessions{Workspaces: true, Hits: []authz.SessionHit{none, odd}}, 0), `2 sessions, best first:
+first 2026-03-02T09:00:00.000Z root in no workspace: One
+ #1 user/message current 2026-03-02T09:00:02.000Z: the linker fails
+second 2026-03-02T09:00:00.000Z parent first live+persisted in "/srv/a b": Two
+ #9 tool/result shadowed 2026-03-02T09:00:02.000Z (searched in part): much`)
 
 	// More forks than are named.
 	many := r.Hits[0]

@@ -11,10 +11,11 @@ import (
 
 // Sessions is the answer to a search over sessions, best hits first.
 type Sessions struct {
-	Hits     []authz.SessionHit
-	Capped   bool // more exist than were collected
-	Shared   bool // ids are shown as agent:id
-	Coverage session.Coverage
+	Hits       []authz.SessionHit
+	Capped     bool // more exist than were collected
+	Shared     bool // ids are shown as agent:id
+	Workspaces bool // the hits come from several workspaces: each says which
+	Coverage   session.Coverage
 }
 
 // Events is the answer to a search in one session, best hits first.
@@ -39,6 +40,9 @@ func SessionsText(r Sessions, inline int) string {
 		fmt.Fprintf(&b, "%s %s %s", key(h.Info.Header.Key(), r.Shared), Time(h.Info.Header.CreatedAt), parent(h.Parent, r.Shared))
 		if h.Info.Live {
 			b.WriteString(" " + availability(h.Info))
+		}
+		if r.Workspaces {
+			b.WriteString(" in " + workspace(h.Info.Header))
 		}
 		b.WriteString(": " + title(h.Info) + "\n")
 		hit(&b, h.Best)
@@ -67,6 +71,13 @@ func EventsText(r Events, inline int) string {
 		list.add(b.String(), h.Partial)
 	}
 	return list.text(heading(r.Info)+"\n", inline)
+}
+
+func workspace(h session.Header) string {
+	if h.Cwd == "" {
+		return "no workspace"
+	}
+	return Name(h.Cwd)
 }
 
 func parent(p authz.Parent, shared bool) string {
@@ -158,7 +169,13 @@ func CoverageText(c session.Coverage) string {
 			max(0, c.Sessions-c.Behind-c.Unreadable), count(c.Sessions, "session"), c.Behind)
 	}
 	if c.Unreadable > 0 {
-		fmt.Fprintf(&b, "%s left out: the log cannot be read.\n", count(c.Unreadable, "session"))
+		fmt.Fprintf(&b, "%s left out: logs that cannot be read or contradict each other; `yore doctor` names them.\n", count(c.Unreadable, "session"))
+	}
+	if c.Damaged > 0 {
+		fmt.Fprintf(&b, "%s searched only up to a damaged place; `yore doctor` names it.\n", count(c.Damaged, "session"))
+	}
+	if c.Clipped > 0 {
+		fmt.Fprintf(&b, "%s searched only in the first part of the text.\n", count(c.Clipped, "very long event"))
 	}
 	if c.Stale {
 		b.WriteString("Newer events exist that are not indexed yet: repeat the call to search them.\n")
