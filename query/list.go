@@ -143,7 +143,7 @@ func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventF
 		})
 		err = errors.Join(err, failed)
 	} else {
-		list.Info.Header, err = v.window(ctx, en, from, to, func(r session.Raw) error {
+		list.Info.Header, err = v.window(ctx, en, from, to, session.Range{}, func(r session.Raw) error {
 			entry, err := v.entryOf(ctx, en, &r.Event)
 			if err == nil && !take(entry) {
 				err = errPageFull

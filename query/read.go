@@ -124,7 +124,7 @@ func (e *Engine) Read(ctx context.Context, at Located, own bool, seq, before, af
 	}
 	from, to := max(seq-before, 0), min(seq+after, w.Info.Events-1)
 	found := false
-	w.Info.Header, err = v.window(ctx, en, from, to, func(r session.Raw) error {
+	w.Info.Header, err = v.window(ctx, en, from, to, session.One(seq), func(r session.Raw) error {
 		entry, err := v.entryOf(ctx, en, &r.Event)
 		switch {
 		case err != nil:
@@ -151,13 +151,13 @@ func inLog(seq int64, info Info) error {
 	return nil
 }
 
-// window reads events of a session from its log.
-func (v *view) window(ctx context.Context, en *entry, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+// window reads events of a session from its log, and the bytes of those in natives.
+func (v *view) window(ctx context.Context, en *entry, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	at, err := v.snap.Log(en.row.Num).Checkpoint(ctx, from)
 	if err != nil {
 		return session.Header{}, err
 	}
-	h, err := v.corpus.Logs.Window(ctx, en.row.Source, at, from, to, emit)
+	h, err := v.corpus.Logs.Window(ctx, en.row.Source, at, from, to, natives, emit)
 	return h, fault.Wrap(fault.Persistence, err)
 }
 
@@ -184,7 +184,7 @@ func (e *Engine) ReadSession(ctx context.Context, at Located, own bool, emit fun
 	if last < 0 {
 		return nil
 	}
-	h, err := v.window(ctx, en, 0, last, func(r session.Raw) error {
+	h, err := v.window(ctx, en, 0, last, session.Every(), func(r session.Raw) error {
 		entry, err := v.entryOf(ctx, en, &r.Event)
 		if err != nil {
 			return err

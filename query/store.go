@@ -166,9 +166,10 @@ type Shadow struct{ From, To, By int64 }
 
 // Logs reads events as they were written.
 type Logs interface {
-	// Window emits the events of a source with from ≤ seq ≤ to and returns the
-	// header that the same observation of the log states.
-	Window(ctx context.Context, source string, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error)
+	// Window emits the events of a source with from ≤ seq ≤ to, with the bytes of
+	// those in natives, and returns the header that the same observation of the
+	// log states.
+	Window(ctx context.Context, source string, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error)
 }
 
 // Refresher brings a scope up to date.

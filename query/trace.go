@@ -66,7 +66,7 @@ func (e *Engine) TraceEvent(ctx context.Context, at Located, own bool, seq int64
 	if err := inLog(seq, r.Info); err != nil {
 		return r, err
 	}
-	h, err := v.window(ctx, en, seq, seq, func(raw session.Raw) error {
+	h, err := v.window(ctx, en, seq, seq, session.Range{}, func(raw session.Raw) error {
 		r.Sources = raw.Event.Sources
 		r.Event, err = v.entryOf(ctx, en, &raw.Event)
 		return err

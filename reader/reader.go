@@ -69,11 +69,12 @@ const (
 type Tail struct {
 	Position Position
 	Closers  []session.Event // provisional events that close an interrupted turn in the view
-	Skips    []Skip          // what was passed over, and why
+	Skips    []Skip          // what this read passed over or ended before, and why
 	Bytes    int64           // how many bytes of the file were parsed
 }
 
-// Skip is a piece of a file that was passed over without making the session unsound.
+// Skip is a piece of a file that was passed over without making the session
+// unsound. Lengths count decoded text where a file is compressed.
 type Skip struct {
 	Place  session.Place
 	Line   int64 // 1 is the first line; 0: unknown
@@ -154,9 +155,11 @@ type Reader interface {
 	// *Problem.
 	Read(ctx context.Context, src Source, from Position, emit func(session.Event) error) (Tail, error)
 
-	// Window emits the events with from ≤ seq ≤ to, as they were written,
-	// starting the search at a checkpoint with a seq ≤ from. Runs (Event.Span)
-	// are taken apart. Closing records are not emitted. It returns the header
-	// that the same open file states.
-	Window(ctx context.Context, src Source, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error)
+	// Window emits the events with from ≤ seq ≤ to as Read gives them, with the
+	// bytes that were written for those in natives, starting the search at a
+	// checkpoint with a seq ≤ from. Runs (Event.Span) are taken apart. Closing
+	// records are not emitted. It returns the header that the same open file
+	// states. The bytes of one event are held at a time, once; they are the
+	// receiver's.
+	Window(ctx context.Context, src Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error)
 }

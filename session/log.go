@@ -3,8 +3,24 @@ package session
 // Raw is one event as an exact read returns it.
 type Raw struct {
 	Event  Event
-	Native []byte // the bytes the agent wrote for it; made JSON where Event.Reconstructed
+	Native []byte // the bytes the agent wrote for it; made JSON where Event.Reconstructed; nil where they were not asked for
 }
+
+// Range is events by their numbers, from First up to but without End. The zero
+// value is none.
+type Range struct{ First, End int64 }
+
+// Every is the range of all events.
+func Every() Range { return Range{0, MaxSafe + 1} }
+
+// One is the range of a single event.
+func One(seq int64) Range { return Range{seq, seq + 1} }
+
+// Has reports whether an event is in the range.
+func (r Range) Has(seq int64) bool { return r.First <= seq && seq < r.End }
+
+// Meets reports whether an event of both ranges exists.
+func (r Range) Meets(o Range) bool { return max(r.First, o.First) < min(r.End, o.End) }
 
 // Checkpoint is a place from which a log can be read without what came before.
 type Checkpoint struct {

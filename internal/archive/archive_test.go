@@ -124,7 +124,7 @@ func (s *store) kept(id string) reader.Source {
 func (s *store) natives(id string) []string {
 	s.t.Helper()
 	var all []string
-	_, err := format.New().Window(context.Background(), s.kept(id), session.Checkpoint{}, 0, 1<<40, func(raw session.Raw) error {
+	_, err := format.New().Window(context.Background(), s.kept(id), session.Checkpoint{}, 0, 1<<40, session.Every(), func(raw session.Raw) error {
 		all = append(all, string(raw.Native)+"\n")
 		return nil
 	})

@@ -262,7 +262,7 @@ func (c *copying) events(ctx context.Context, enc *format.Encoder, from, to int6
 	}
 	next, runs := from, c.runs
 	var failed error // of the writing
-	h, err := c.reader.Window(ctx, c.src, c.first, from, to-1, func(raw session.Raw) error {
+	h, err := c.reader.Window(ctx, c.src, c.first, from, to-1, session.Every(), func(raw session.Raw) error {
 		if raw.Event.Seq != next {
 			return &unfit{changing}
 		}

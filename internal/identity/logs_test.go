@@ -34,7 +34,7 @@ func (*lineReader) Revise(_ context.Context, src reader.Source, at reader.Positi
 	return reader.ReviseAppended(src.Path, at)
 }
 
-func (*lineReader) Window(context.Context, reader.Source, session.Checkpoint, int64, int64, func(session.Raw) error) (session.Header, error) {
+func (*lineReader) Window(context.Context, reader.Source, session.Checkpoint, int64, int64, session.Range, func(session.Raw) error) (session.Header, error) {
 	return session.Header{}, reader.ErrPending
 }
 

@@ -38,7 +38,7 @@ func (b *bench) keep(dir, id string) string {
 		err = enc.Begin(archive.Origin{Header: h})
 	}
 	if err == nil {
-		_, err = dsh.New().Window(context.Background(), src, session.Checkpoint{}, 0, 1000, func(raw session.Raw) error {
+		_, err = dsh.New().Window(context.Background(), src, session.Checkpoint{}, 0, 1000, session.Every(), func(raw session.Raw) error {
 			return enc.Add(raw, 1)
 		})
 	}

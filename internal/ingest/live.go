@@ -188,8 +188,8 @@ func (l *LiveLog) store(ctx context.Context) error {
 	return err
 }
 
-// Window emits registered events.
-func (ls *LiveSet) Window(_ context.Context, source string, _ session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+// Window emits registered events, with the bytes of those in natives.
+func (ls *LiveSet) Window(_ context.Context, source string, _ session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	ls.mu.Lock()
 	l := ls.logs[source]
 	ls.mu.Unlock()
@@ -200,6 +200,9 @@ func (ls *LiveSet) Window(_ context.Context, source string, _ session.Checkpoint
 	events := l.events[min(from, int64(len(l.events))):min(to+1, int64(len(l.events)))]
 	l.mu.Unlock()
 	for _, r := range events {
+		if !natives.Has(r.Event.Seq) {
+			r.Native = nil
+		}
 		if err := emit(r); err != nil {
 			return l.header, err
 		}

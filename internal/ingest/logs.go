@@ -9,10 +9,10 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// Window emits the events of a source with from ≤ seq ≤ to as they were
-// written, closing records included, and returns the header that the same
-// observation of the log states.
-func (in *Ingester) Window(ctx context.Context, source string, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+// Window emits the events of a source with from ≤ seq ≤ to, closing records
+// included and with the bytes of those in natives, and returns the header that
+// the same observation of the log states.
+func (in *Ingester) Window(ctx context.Context, source string, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	rows, err := in.Catalog.Files(ctx, FileLookup{Path: &source})
 	if err != nil {
 		return session.Header{}, err
@@ -26,7 +26,7 @@ func (in *Ingester) Window(ctx context.Context, source string, at session.Checkp
 	}
 	src := reader.Source{Agent: rows[0].Agent, Root: rows[0].Root, Path: source, Header: rows[0].Header}
 	next := from
-	h, err := root.Reader.Window(ctx, src, at, from, to, func(r session.Raw) error {
+	h, err := root.Reader.Window(ctx, src, at, from, to, natives, func(r session.Raw) error {
 		next = r.Event.Seq + 1
 		return emit(r)
 	})
@@ -36,11 +36,11 @@ func (in *Ingester) Window(ctx context.Context, source string, at session.Checkp
 	if err != nil || next > to {
 		return h, err
 	}
-	return h, in.closing(ctx, root.Reader, src, next, to, emit)
+	return h, in.closing(ctx, root.Reader, src, next, to, natives, emit)
 }
 
 // closing emits the closing records of an interrupted log.
-func (in *Ingester) closing(ctx context.Context, r reader.Reader, src reader.Source, from, to int64, emit func(session.Raw) error) error {
+func (in *Ingester) closing(ctx context.Context, r reader.Reader, src reader.Source, from, to int64, natives session.Range, emit func(session.Raw) error) error {
 	closer, ok := r.(reader.Closer)
 	if !ok {
 		return nil
@@ -56,6 +56,9 @@ func (in *Ingester) closing(ctx context.Context, r reader.Reader, src reader.Sou
 		for _, raw := range closer.Closers(src, s.Position.State, s.Position.Next) {
 			if raw.Event.Seq < from || raw.Event.Seq > to {
 				continue
+			}
+			if !natives.Has(raw.Event.Seq) {
+				raw.Native = nil
 			}
 			if err := emit(raw); err != nil {
 				return err

@@ -51,7 +51,7 @@ func keep(t *testing.T, r reader.Reader, root string) (dir string, pairs []pair)
 			err = enc.Begin(archive.Origin{Header: src.Header, Source: src.Path, Mapping: "test/1", Title: "kept beside it"})
 		}
 		if err == nil {
-			_, err = r.Window(context.Background(), src, session.Checkpoint{}, 0, tail.Position.Next-1, func(raw session.Raw) error {
+			_, err = r.Window(context.Background(), src, session.Checkpoint{}, 0, tail.Position.Next-1, session.Every(), func(raw session.Raw) error {
 				return enc.Add(raw, max(spans[raw.Event.Seq], 1))
 			})
 		}
@@ -185,7 +185,7 @@ func eventsOf(t *testing.T, r reader.Reader, src reader.Source) []session.Event 
 func rawsOf(t *testing.T, r reader.Reader, src reader.Source) []session.Raw {
 	t.Helper()
 	var all []session.Raw
-	_, err := r.Window(context.Background(), src, session.Checkpoint{}, 0, 1<<40, func(raw session.Raw) error {
+	_, err := r.Window(context.Background(), src, session.Checkpoint{}, 0, 1<<40, session.Every(), func(raw session.Raw) error {
 		raw.Event.Place, raw.Event.Span = session.Place{}, 0
 		all = append(all, raw)
 		return nil

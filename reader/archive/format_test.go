@@ -213,7 +213,7 @@ func TestBytesThatDoNotFit(t *testing.T) {
 		"none":               one + `{"native":null}` + "\n",
 	} {
 		src := at(t, file(t, plainLine, text))
-		_, err := archive.New().Window(context.Background(), src, session.Checkpoint{}, 0, 9, func(session.Raw) error { return nil })
+		_, err := archive.New().Window(context.Background(), src, session.Checkpoint{}, 0, 9, session.Every(), func(session.Raw) error { return nil })
 		if !errors.Is(err, fault.Persistence) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -224,7 +224,7 @@ func TestBytesThatDoNotFit(t *testing.T) {
 func TestForeignCheckpoints(t *testing.T) {
 	src := at(t, file(t, plainLine, `{"seq":0,"type":"a","time":1}`+"\n"+`{"native":"x"}`+"\n"))
 	for _, place := range []session.Place{{Offset: 5}, {Offset: 1 << 40, Inner: 3}, {Offset: 0, Inner: 1 << 40}, {Offset: 0, Inner: 7}} {
-		_, err := archive.New().Window(context.Background(), src, session.Checkpoint{Place: place}, 0, 0, func(session.Raw) error { return nil })
+		_, err := archive.New().Window(context.Background(), src, session.Checkpoint{Place: place}, 0, 0, session.Every(), func(session.Raw) error { return nil })
 		if !errors.Is(err, fault.Persistence) {
 			t.Errorf("%+v: %v", place, err)
 		}
@@ -321,7 +321,7 @@ func FuzzReader(f *testing.F) {
 			return
 		}
 		next := int64(0)
-		_, err = archive.New().Window(context.Background(), src, session.Checkpoint{}, 0, min(tail.Position.Next, 1000), func(raw session.Raw) error {
+		_, err = archive.New().Window(context.Background(), src, session.Checkpoint{}, 0, min(tail.Position.Next, 1000), session.Every(), func(raw session.Raw) error {
 			if raw.Event.Seq != next {
 				t.Fatalf("event %d where %d is next", raw.Event.Seq, next)
 			}

@@ -176,7 +176,7 @@ func (s *feed) event(l *jsonl.Line, next int64, place session.Place) (e session.
 }
 
 // Window implements reader.Reader.
-func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
@@ -206,15 +206,14 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 			return o.Header, err
 		}
 	}
-	return o.Header, s.window(ctx, at.Seq, from, to, emit)
+	return o.Header, s.window(ctx, at.Seq, from, to, natives, emit)
 }
 
-// window emits the events of a range with their bytes; next is the first event
-// that the feed gives.
-func (s *feed) window(ctx context.Context, next, from, to int64, emit func(session.Raw) error) error {
+// window emits the events of a range, with the bytes of those in natives; next
+// is the first event that the feed gives.
+func (s *feed) window(ctx context.Context, next, from, to int64, natives session.Range, emit func(session.Raw) error) error {
 	var e session.Event // the one at hand; its bytes, or those of its members from seq on, are to come
 	for seq := next; seq <= to; {
-		s.lines.Whole = seq >= from
 		l, place, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -238,11 +237,11 @@ func (s *feed) window(ctx context.Context, next, from, to int64, emit func(sessi
 			return s.problem("there are bytes that belong to no event")
 		}
 		if seq >= from {
-			n, ok := parseNative(l.Text)
-			if !ok || e.Len() > 1 && n.Time == nil {
-				return s.problem("the line holds no bytes of an event")
+			raw, err := s.member(&e, seq, &l, natives.Has(seq))
+			if err == nil {
+				err = emit(raw)
 			}
-			if err := emit(member(&e, seq, &n)); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -251,15 +250,45 @@ func (s *feed) window(ctx context.Context, next, from, to int64, emit func(sessi
 	return nil
 }
 
-// member is the event at seq with its bytes: the event itself, or one of its run.
-func member(e *session.Event, seq int64, n *nativeLine) session.Raw {
-	out := session.Raw{Event: *e, Native: n.bytes()}
-	if e.Len() > 1 {
-		out.Event = session.Event{
-			Seq: seq, Type: e.Type, Time: *n.Time, Place: e.Place, Ignorable: e.Ignorable, Reconstructed: e.Reconstructed,
+// member is the event at seq: the event itself, or one of its run. Its bytes are
+// in the line at hand.
+func (s *feed) member(e *session.Event, seq int64, l *jsonl.Line, wanted bool) (session.Raw, error) {
+	out := session.Raw{Event: *e}
+	text := l.Text
+	if wanted && l.Clipped {
+		var err error
+		if text, err = s.whole(l); err != nil {
+			return out, err
 		}
 	}
-	return out
+	native, time, ok := parseNative(text, wanted)
+	if !ok || e.Len() > 1 && time == nil {
+		return out, s.problem("the line holds no bytes of an event")
+	}
+	out.Native = native
+	if e.Len() > 1 {
+		out.Event = session.Event{
+			Seq: seq, Type: e.Type, Time: *time, Place: e.Place, Ignorable: e.Ignorable, Reconstructed: e.Reconstructed,
+		}
+	}
+	return out, nil
+}
+
+// whole reads a long line of the open frame again, now that its length is known.
+func (s *feed) whole(l *jsonl.Line) ([]byte, error) {
+	again, err := newFeed(s.f, s.path, s.at, s.size)
+	if err != nil {
+		return nil, err
+	}
+	defer again.close()
+	if err := again.enter(l.Start); err != nil {
+		return nil, err
+	}
+	text := make([]byte, l.End-l.Start-1)
+	if _, err := io.ReadFull(again.dec, text); err != nil {
+		return nil, s.problem("a frame is not the one that was read before")
+	}
+	return text, nil
 }
 
 // Last reads what an archived log says of itself: its origin, where the
@@ -285,7 +314,6 @@ func Last(ctx context.Context, f io.ReaderAt, path string, size int64) (o Origin
 		return o, p, 0, false, err
 	}
 	defer s.close()
-	s.lines.Whole = true
 	l, _, err := s.next(ctx)
 	if errors.Is(err, io.EOF) {
 		return o, p, 0, false, nil // an empty frame
@@ -294,7 +322,7 @@ func Last(ctx context.Context, f io.ReaderAt, path string, size int64) (o Origin
 		return o, p, 0, false, err
 	}
 	var got positionLine
-	if kindOf(l.Text) != positionKind || json.Unmarshal(l.Text, &got) != nil || got.Position == nil {
+	if l.Clipped || kindOf(l.Text) != positionKind || json.Unmarshal(l.Text, &got) != nil || got.Position == nil {
 		return o, p, 0, false, nil
 	}
 	return o, *got.Position, offset, true, nil

@@ -2,11 +2,14 @@ package archive
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
@@ -153,14 +156,6 @@ func nativeOf(native []byte) nativeLine {
 	return nativeLine{Base64: native}
 }
 
-// bytes returns what a line of bytes holds.
-func (n *nativeLine) bytes() []byte {
-	if n.Native != nil {
-		return []byte(*n.Native)
-	}
-	return n.Base64
-}
-
 // kind is what a line is for, told by the name of its first member.
 type kind uint8
 
@@ -242,9 +237,41 @@ func blocksOf(lines []blockLine, depth int) ([]session.Block, bool) {
 	return out, true
 }
 
-// parseNative takes a line of bytes apart.
-func parseNative(text []byte) (nativeLine, bool) {
-	var n nativeLine
-	err := json.Unmarshal(text, &n)
-	return n, err == nil && (n.Native != nil) != (n.Base64 != nil)
+// parseNative takes a line of bytes apart. The bytes are a copy, made only if
+// they are wanted.
+func parseNative(text []byte, wanted bool) (native []byte, time *int64, ok bool) {
+	if !jsonl.Valid(text) {
+		return nil, nil, false
+	}
+	var plain, coded []byte
+	c := jsonl.Enter(text[jsonl.SkipSpace(text, 0):])
+	for {
+		name, v, more := c.Member()
+		if !more {
+			break
+		}
+		switch string(name) {
+		case "native":
+			plain = v
+		case "base64":
+			coded = v
+		case "time":
+			n, ok := jsonl.SafeInt(v)
+			if !ok {
+				return nil, nil, false
+			}
+			time = &n
+		}
+	}
+	switch {
+	case (plain != nil) == (coded != nil), !jsonl.IsString(plain) && !jsonl.IsString(coded):
+		return nil, nil, false
+	case !wanted:
+		return nil, time, true
+	case plain != nil:
+		native, err := jsontext.AppendUnquote(make([]byte, 0, len(plain)), plain)
+		return native, time, err == nil
+	}
+	native, err := base64.StdEncoding.AppendDecode(nil, coded[1:len(coded)-1])
+	return native, time, err == nil
 }

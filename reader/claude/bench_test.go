@@ -30,7 +30,7 @@ func BenchmarkWindow(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		found := 0
-		_, err := New().Window(context.Background(), src, session.Checkpoint{}, 119999, 119999, func(session.Raw) error { found++; return nil })
+		_, err := New().Window(context.Background(), src, session.Checkpoint{}, 119999, 119999, session.Every(), func(session.Raw) error { found++; return nil })
 		if err != nil || found != 1 {
 			b.Fatal(found, err)
 		}

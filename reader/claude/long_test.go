@@ -18,7 +18,7 @@ import (
 func window(t testing.TB, src reader.Source, from, to int64) []session.Raw {
 	t.Helper()
 	var got []session.Raw
-	_, err := New().Window(t.Context(), src, session.Checkpoint{}, from, to, func(r session.Raw) error {
+	_, err := New().Window(t.Context(), src, session.Checkpoint{}, from, to, session.Every(), func(r session.Raw) error {
 		got = append(got, r)
 		return nil
 	})

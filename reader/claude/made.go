@@ -16,25 +16,22 @@ type made struct {
 	native []byte // a block of the record; nil: the whole of it
 }
 
-// raw gives an event with the bytes that the agent wrote for it. Of a clipped
-// line they are read again.
-func (m *made) raw(f io.ReaderAt, l *line, value []byte, number int) (session.Raw, error) {
-	out := session.Raw{Event: m.event}
+// bytes returns what the agent wrote for an event, as a copy. Of a clipped line
+// it is read again.
+func (m *made) bytes(f io.ReaderAt, l *line, value []byte, number int) ([]byte, error) {
 	switch {
 	case m.event.Reconstructed:
-		out.Native = m.record()
+		return m.record(), nil
 	case value == nil:
 		whole := make([]byte, l.End-l.Start)
 		if _, err := f.ReadAt(whole, l.Start); err != nil && !errors.Is(err, io.EOF) {
-			return out, err
+			return nil, err
 		}
-		out.Native = m.within(bytes.TrimRight(whole, "\r\n"), number, l.Text == nil)
+		return m.within(bytes.TrimRight(whole, "\r\n"), number, l.Text == nil), nil
 	case m.native != nil:
-		out.Native = bytes.Clone(m.native)
-	default:
-		out.Native = bytes.Clone(value)
+		return bytes.Clone(m.native), nil
 	}
-	return out, nil
+	return bytes.Clone(value), nil
 }
 
 // within finds an event's bytes in its whole line; lost says that nothing of the

@@ -248,7 +248,7 @@ func (d *decoder) readAll(ctx context.Context, s *feed, emit func(session.Event)
 					e := &events[i].event
 					if e.Type == unparsed {
 						tail.Skips = append(tail.Skips, reader.Skip{
-							Place: e.Place, Line: d.small.Line + 1, Length: l.End - e.Place.Offset, Reason: "the line is no JSON record",
+							Place: e.Place, Line: d.small.Line + 1, Length: l.End - e.Place.Offset, Reason: whyNot(&l),
 						})
 					}
 					// A line is the unit: its events go out to the last one.
@@ -270,9 +270,17 @@ func (d *decoder) readAll(ctx context.Context, s *feed, emit func(session.Event)
 	return tail, nil
 }
 
+// whyNot says why a line gives no record.
+func whyNot(l *line) string {
+	if l.Full {
+		return "the line holds more than can be kept of it"
+	}
+	return "the line is no JSON record"
+}
+
 // Window implements reader.Reader. It goes through the file from its start; the
 // checkpoint is not needed.
-func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
@@ -303,11 +311,13 @@ func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoi
 				if e := &events[i].event; e.Seq < from || e.Seq > to {
 					continue
 				}
-				raw, err := events[i].raw(f, &l, value, number)
-				if err == nil {
-					err = emit(raw)
+				raw := session.Raw{Event: events[i].event}
+				if natives.Has(raw.Event.Seq) {
+					if raw.Native, err = events[i].bytes(f, &l, value, number); err != nil {
+						return err
+					}
 				}
-				if err != nil {
+				if err := emit(raw); err != nil {
 					return err
 				}
 			}

@@ -55,16 +55,16 @@ type decoder struct {
 	flags
 	time int64 // of the latest event
 
-	known bool           // time, nodes and marks are those of everything before
-	nodes []node         // the surface
-	marks map[int][]node // by part: the surface that it goes on from
-	seen  map[int]ending // how far each file was read
-	torn  map[int]string // files that ended early
-	bytes int64          // parsed
-	made  []made         // of the value at hand
-	at    session.Place  // of that value, without an index
-	value *value         // at hand
-	part  int            // of that value
+	known bool                 // time, nodes and marks are those of everything before
+	nodes []node               // the surface
+	marks map[int][]node       // by part: the surface that it goes on from
+	seen  map[int]ending       // how far each file was read
+	torn  map[int]*reader.Skip // files that ended early
+	bytes int64                // parsed
+	made  []made               // of the value at hand
+	at    session.Place        // of that value, without an index
+	value *value               // at hand
+	part  int                  // of that value
 }
 
 // ending is how far a file was read.
@@ -77,7 +77,7 @@ type ending struct {
 func newDecoder(t *thread) *decoder {
 	return &decoder{
 		thread: t, known: true, time: max(0, t.header().CreatedAt),
-		marks: map[int][]node{}, seen: map[int]ending{}, torn: map[int]string{},
+		marks: map[int][]node{}, seen: map[int]ending{}, torn: map[int]*reader.Skip{},
 	}
 }
 

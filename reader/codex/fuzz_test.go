@@ -62,7 +62,7 @@ func FuzzLog(f *testing.F) {
 		}
 		for i := 0; i < len(events); i += 1 + len(events)/5 {
 			e := events[i]
-			_, err := New().Window(context.Background(), src, session.Checkpoint{Seq: e.Seq, Place: e.Place}, e.Seq, e.Seq, func(raw session.Raw) error {
+			_, err := New().Window(context.Background(), src, session.Checkpoint{Seq: e.Seq, Place: e.Place}, e.Seq, e.Seq, session.Every(), func(raw session.Raw) error {
 				if diff := cmp.Diff(e, raw.Event); diff != "" || len(raw.Native) == 0 {
 					t.Errorf("window %d (-read +window):\n%s", e.Seq, diff)
 				}

@@ -1,11 +1,10 @@
 package codex
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
@@ -51,8 +50,12 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 		return reader.Tail{}, err
 	}
 	stopped := false
-	at, err = t.run(ctx, d, at, mark{part: -1}, nil, func(_ int, _ *value, made []made) error {
+	var skips []reader.Skip
+	at, err = t.run(ctx, d, at, mark{part: -1}, nil, func(_ int, v *value, made []made) error {
 		for _, m := range made {
+			if v.none {
+				skips = append(skips, reader.Skip{Place: m.event.Place, Line: v.line, Length: v.end - v.start, Reason: v.whyNot()})
+			}
 			switch err := emit(m.event); {
 			case err == reader.ErrStop:
 				stopped = true
@@ -68,7 +71,9 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 	if err != nil {
 		return reader.Tail{}, err
 	}
-	return d.tail(src, at)
+	tail, err := d.tail(src, at)
+	tail.Skips = append(tail.Skips, skips...)
+	return tail, err
 }
 
 // resume returns the files of a thread, and a decoder at the mark where a
@@ -118,8 +123,14 @@ func resolveRead(ctx context.Context, src reader.Source) (*thread, error) {
 func (d *decoder) tail(src reader.Source, at mark) (reader.Tail, error) {
 	t := d.thread
 	tail := reader.Tail{Bytes: d.bytes}
-	for _, k := range slices.Sorted(maps.Keys(d.torn)) {
-		tail.Skips = append(tail.Skips, reader.Skip{Place: session.Place{Part: int64(k)}, Reason: d.torn[k]})
+	for k := range t.Parts {
+		p := &t.Parts[k]
+		if _, read := d.seen[k]; read {
+			p.Torn = d.torn[k]
+		}
+		if p.Torn != nil {
+			tail.Skips = append(tail.Skips, *p.Torn)
+		}
 	}
 	for _, seg := range t.missing {
 		tail.Skips = append(tail.Skips, reader.Skip{Reason: "the lines that it goes on from are in a file that is not there: " + word([]byte(`"`+seg+`"`))})
@@ -186,7 +197,7 @@ func checkOf(path string, offset int64) (uint64, error) {
 
 // Window implements reader.Reader. What stands before the window is passed over
 // as far as its checkpoint lies away.
-func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
@@ -205,18 +216,19 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 		d.next, d.flags, d.known = at.Seq-at.Place.Inner>>flagBits, flagsOf(at.Place.Inner), false
 	}
 	_, err = t.run(ctx, d, where, mark{part: -1}, func(int, *value, *record) bool { return d.next <= to }, func(k int, v *value, made []made) error {
-		var native []byte
+		n := nativesOf{path: t.path(k), value: v, single: len(made) == 1}
 		for _, m := range made {
 			if m.event.Seq < from || m.event.Seq > to {
 				continue
 			}
-			if native == nil {
+			out := session.Raw{Event: m.event}
+			if natives.Has(m.event.Seq) {
 				var err error
-				if native, err = raw(t.path(k), v); err != nil {
+				if out.Native, err = n.of(&m); err != nil {
 					return err
 				}
 			}
-			if err := emit(session.Raw{Event: m.event, Native: m.native(native)}); err != nil {
+			if err := emit(out); err != nil {
 				return err
 			}
 		}
@@ -225,18 +237,46 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 	return h, err
 }
 
-// native returns an event's own bytes in those of its value.
-func (m *made) native(value []byte) []byte {
-	if m.item == whole || !jsonl.Valid(value) {
-		return append([]byte(nil), value...)
+// nativesOf gives the bytes of the events of one value.
+type nativesOf struct {
+	path   string
+	value  *value
+	single bool // it has one event only
+
+	read  bool
+	all   []byte   // of the value
+	items [][]byte // of a compaction's list, in all
+}
+
+// of returns an event's own bytes, for the taking.
+func (n *nativesOf) of(m *made) ([]byte, error) {
+	if !n.read {
+		var err error
+		if n.all, err = raw(n.path, n.value); err != nil {
+			return nil, err
+		}
+		n.read = true
+		if (m.item != whole || !n.single) && jsonl.Valid(n.all) {
+			n.items = elements(jsonl.Field(jsonl.Field(n.all, "payload"), "replacement_history"))
+		}
 	}
-	c := jsonl.Enter(jsonl.Field(jsonl.Field(value, "payload"), "replacement_history"))
-	for range m.item {
-		c.Element()
+	switch {
+	case m.item != whole && m.item < len(n.items):
+		return bytes.Clone(n.items[m.item]), nil
+	case n.single:
+		return n.all, nil
 	}
-	v, ok := c.Element()
-	if !ok {
-		v = value
+	return bytes.Clone(n.all), nil
+}
+
+func elements(list []byte) [][]byte {
+	if !jsonl.IsArray(list) {
+		return nil
 	}
-	return append([]byte(nil), v...)
+	var all [][]byte
+	c := jsonl.Enter(list)
+	for v, ok := c.Element(); ok; v, ok = c.Element() {
+		all = append(all, v)
+	}
+	return all
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/jsonl"
+	"github.com/yorehq/yore/session"
 )
 
 // maxWindow bounds the memory that a compressed file can ask of the decoder. The
@@ -34,6 +35,15 @@ type value struct {
 	line       int64 // 1 is the first
 	clipped    bool  // text is shorter than what is there
 	none       bool  // no JSON object
+	full       bool  // there is more than can be kept of it
+}
+
+// whyNot says why a value that is none is none.
+func (v *value) whyNot() string {
+	if v.full {
+		return "the line holds more than can be kept of it"
+	}
+	return "the line is no JSON record"
 }
 
 // text yields the values of one file from an offset on: whole lines, and behind
@@ -43,6 +53,7 @@ type text struct {
 	stamp reader.Stamp
 	form  form
 	dec   *zstd.Decoder
+	taken *counter // of the compressed file
 	lines *jsonl.Lines
 
 	queue []value
@@ -85,7 +96,8 @@ func openText(path string, offset, line, limit int64) (*text, error) {
 
 func (t *text) openPacked(limit int64) error {
 	var err error
-	t.dec, err = zstd.NewReader(t.f,
+	t.taken = &counter{in: t.f}
+	t.dec, err = zstd.NewReader(t.taken,
 		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return err
@@ -139,6 +151,27 @@ func (t *text) openDocument(path string) error {
 	t.after = max(t.at, t.stamp.Size)
 	t.bytes = t.stamp.Size
 	return nil
+}
+
+// counter counts the bytes that were read.
+type counter struct {
+	in io.Reader
+	n  int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// tear says where a compressed file ended before its end: behind the last whole
+// line. What is not decoded is counted as it lies in the file.
+func (t *text) tear(k int) *reader.Skip {
+	return &reader.Skip{
+		Place: session.Place{Part: int64(k), Offset: t.at}, Line: t.line + 1, Length: t.lines.Rest(),
+		Rest: max(0, t.stamp.Size-t.taken.n), Reason: t.torn,
+	}
 }
 
 // extent is how much of the file lies before an offset of its text: of a file
@@ -225,7 +258,7 @@ func (t *text) split(l jsonl.Line) {
 	long := l.End-l.Start > int64(kept().Line)
 	if long {
 		// What was clipped has no offsets within.
-		v := value{text: bytes.Trim(l.Text, padding), start: l.Start, end: l.End - 1, line: t.line, clipped: l.Clipped}
+		v := value{text: bytes.Trim(l.Text, padding), start: l.Start, end: l.End - 1, line: t.line, clipped: l.Clipped, full: l.Full}
 		v.none = l.Full || !jsonl.Valid(v.text) || !jsonl.IsObject(v.text)
 		t.queue = append(t.queue[:0], v)
 		return
@@ -297,11 +330,11 @@ func raw(path string, v *value) ([]byte, error) {
 		if _, err := io.CopyN(io.Discard, dec, v.start); err != nil {
 			return nil, fmt.Errorf("reading %s again: %w", path, err)
 		}
-		in = io.LimitReader(dec, v.end-v.start)
+		in = dec
 	}
-	all, err := io.ReadAll(in)
-	if err != nil || int64(len(all)) < v.end-v.start {
-		return nil, fmt.Errorf("reading %s again: %w", path, errors.Join(err, io.ErrUnexpectedEOF))
+	all := make([]byte, v.end-v.start)
+	if _, err := io.ReadFull(in, all); err != nil {
+		return nil, fmt.Errorf("reading %s again: %w", path, err)
 	}
 	return bytes.Trim(all, padding), nil
 }

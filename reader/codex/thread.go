@@ -25,6 +25,7 @@ type part struct {
 	Extent int64        `json:"extent,omitempty"`
 	Check  uint64       `json:"check,omitempty"`
 	Open   bool         `json:"open,omitempty"` // growth of it matters
+	Torn   *reader.Skip `json:"torn,omitempty"` // where it ended before its end
 }
 
 // thread is the files of a session, in the order in which they are read: lines
@@ -255,7 +256,7 @@ func (t *thread) runPart(ctx context.Context, d *decoder, at *mark, until mark, 
 		d.bytes += in.bytes
 		d.seen[k] = ending{stamp: in.stamp, extent: in.extent(at.offset), open: !limited}
 		if in.torn != "" {
-			d.torn[k] = in.torn
+			d.torn[k] = in.tear(k)
 		}
 		in.close()
 	}()

@@ -31,7 +31,7 @@ func everyWay(t testing.TB, src reader.Source) {
 	}
 	for _, e := range want {
 		var got []session.Event
-		_, err := New().Window(context.Background(), src, session.Checkpoint{Seq: e.Seq, Place: e.Place}, e.Seq, e.Seq+3, func(raw session.Raw) error {
+		_, err := New().Window(context.Background(), src, session.Checkpoint{Seq: e.Seq, Place: e.Place}, e.Seq, e.Seq+3, session.Every(), func(raw session.Raw) error {
 			got = append(got, raw.Event)
 			return nil
 		})
@@ -85,7 +85,7 @@ func inPieces(t testing.TB, src reader.Source, forget bool) ([]session.Event, re
 func window(t testing.TB, src reader.Source, from, to int64) []session.Raw {
 	t.Helper()
 	var raws []session.Raw
-	_, err := New().Window(context.Background(), src, session.Checkpoint{}, from, to, func(raw session.Raw) error {
+	_, err := New().Window(context.Background(), src, session.Checkpoint{}, from, to, session.Every(), func(raw session.Raw) error {
 		raws = append(raws, raw)
 		return nil
 	})

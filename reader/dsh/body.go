@@ -11,35 +11,74 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// blocks returns the blocks of a content list that carry text. Reasoning,
-// images and kinds that are not known give nothing.
-func blocks(list []byte) []session.Block {
-	if !jsonl.IsArray(list) {
-		return nil
+// maxNested is how deep results may lie in one another to give text.
+const maxNested = 32
+
+// blocks returns the blocks of a content list that carry text, and the ids of
+// the calls in it. Reasoning, images and kinds that are not known give nothing.
+func blocks(list []byte, depth int) (out []session.Block, calls [][]byte) {
+	if !jsonl.IsArray(list) || depth > maxNested {
+		return nil, nil
 	}
-	var out []session.Block
 	c := jsonl.Enter(list)
 	for {
 		v, ok := c.Element()
 		if !ok {
-			return out
+			return out, calls
 		}
-		switch kind := jsonl.Field(v, "type"); {
-		case jsonl.Is(kind, "text"):
-			out = append(out, session.Block{Kind: session.TextBlock, Text: jsonl.Text(jsonl.Field(v, "text"))})
-		case jsonl.Is(kind, "tool-call"):
-			out = append(out, callBlock(v))
-		case jsonl.Is(kind, "tool-result"):
-			out = append(out, session.Block{Kind: session.ResultBlock, Content: blocks(jsonl.Field(v, "content"))})
+		b := parseBlock(v)
+		switch {
+		case jsonl.Is(b.typ, "text"):
+			out = append(out, session.Block{Kind: session.TextBlock, Text: jsonl.Text(b.text)})
+		case jsonl.Is(b.typ, "tool-call"):
+			out, calls = append(out, callBlock(b.name, b.arguments)), append(calls, b.id)
+		case jsonl.Is(b.typ, "tool-result"):
+			out = append(out, resultBlock(b.content, depth))
+		}
+	}
+}
+
+// block is one block of a content list, as it stands.
+type block struct{ typ, text, id, name, arguments, content, callID []byte }
+
+func parseBlock(v []byte) block {
+	var b block
+	if !jsonl.IsObject(v) {
+		return b
+	}
+	c := jsonl.Enter(v)
+	for {
+		name, value, ok := c.Member()
+		if !ok {
+			return b
+		}
+		switch string(name) {
+		case "type":
+			b.typ = value
+		case "text":
+			b.text = value
+		case "id":
+			b.id = value
+		case "name":
+			b.name = value
+		case "arguments":
+			b.arguments = value
+		case "content":
+			b.content = value
+		case "toolCallId":
+			b.callID = value
 		}
 	}
 }
 
 // callBlock makes a block of a call, from a message's block or from an event.
-func callBlock(v []byte) session.Block {
-	return session.Block{
-		Kind: session.CallBlock, Name: jsonl.Text(jsonl.Field(v, "name")), Text: jsonl.Text(jsonl.Field(v, "arguments")),
-	}
+func callBlock(name, arguments []byte) session.Block {
+	return session.Block{Kind: session.CallBlock, Name: jsonl.Text(name), Text: jsonl.Text(arguments)}
+}
+
+func resultBlock(content []byte, depth int) session.Block {
+	inner, _ := blocks(content, depth+1)
+	return session.Block{Kind: session.ResultBlock, Content: inner}
 }
 
 // todos gives status and content of each entry.
@@ -81,29 +120,36 @@ func printed(v []byte) (string, bool) {
 
 // sameness hashes the data of a tool result without its block's content, over
 // values: the order of names, and how a number is spelled, do not matter, and of
-// a repeated name the last one counts.
-func sameness(data []byte) uint64 {
-	h := hashValue(data, blockPath[:])
+// a repeated name the last one counts. known are the values on the way there
+// and the content itself, if they are at hand.
+func sameness(data []byte, known ...[]byte) uint64 {
+	h := hashValue(data, blockPath[:], known, 0)
 	return max(h, 1)
 }
 
 // blockPath leads to the block's content; "" is any element of a list.
 var blockPath = [...]string{"message", "content", "", "content"}
 
+// maxHashed is how deep values are told apart by what they mean; what lies
+// deeper is told apart by its bytes.
+const maxHashed = 64
+
 // hashValue hashes a value without what path leads to; an empty path leads
-// nowhere.
-func hashValue(v []byte, path []string) uint64 {
+// nowhere. known are values that lie on the path.
+func hashValue(v []byte, path []string, known [][]byte, depth int) uint64 {
 	switch {
+	case depth == maxHashed:
 	case jsonl.IsObject(v):
-		return hashObject(v, path)
+		return hashObject(v, path, known, depth)
 	case jsonl.IsArray(v):
-		h, c := mix(0, 'a'), jsonl.Enter(v)
+		at, known := step(known)
+		h, c := mix(0, 'a'), jsonl.EnterKnowing(v, at)
 		for {
 			e, ok := c.Element()
 			if !ok {
 				return h
 			}
-			h = mix(h, hashValue(e, below(path, "")))
+			h = mix(h, hashValue(e, below(path, ""), known, depth+1))
 		}
 	case jsonl.IsString(v):
 		return hashBytes('s', []byte(jsonl.Text(v)))
@@ -117,9 +163,10 @@ func hashValue(v []byte, path []string) uint64 {
 	return hashBytes('l', v)
 }
 
-func hashObject(v []byte, path []string) uint64 {
+func hashObject(v []byte, path []string, known [][]byte, depth int) uint64 {
 	members := make(map[uint64]uint64, 8)
-	c := jsonl.Enter(v)
+	at, known := step(known)
+	c := jsonl.EnterKnowing(v, at)
 	for {
 		name, value, ok := c.Member()
 		if !ok {
@@ -128,7 +175,7 @@ func hashObject(v []byte, path []string) uint64 {
 		if len(path) == 1 && path[0] == string(name) {
 			continue
 		}
-		members[hashBytes('k', name)] = hashValue(value, below(path, string(name)))
+		members[hashBytes('k', name)] = hashValue(value, below(path, string(name)), known, depth+1)
 	}
 	// A sum, so that order does not matter.
 	h := uint64('o')
@@ -136,6 +183,14 @@ func hashObject(v []byte, path []string) uint64 {
 		h += mix(name, value)
 	}
 	return h
+}
+
+// step takes the first of the known values off.
+func step(known [][]byte) ([]byte, [][]byte) {
+	if len(known) == 0 {
+		return nil, nil
+	}
+	return known[0], known[1:]
 }
 
 // below returns the rest of a path behind a step; nil if the step leaves it.

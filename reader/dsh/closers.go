@@ -33,14 +33,14 @@ type call struct {
 }
 
 // follow keeps track of what is open behind an event.
-func (o *open) follow(ev *session.Event, data []byte) {
+func (o *open) follow(ev *session.Event, in *data) {
 	switch ev.Type {
 	case session.TurnStart:
-		*o = open{Turn: number(jsonl.Field(data, "turn"))}
+		*o = open{Turn: number(in.turn)}
 	case session.TurnEnd:
 		*o = open{}
 	case session.StepStart:
-		o.Step, o.Calls = number(jsonl.Field(data, "step")), nil
+		o.Step, o.Calls = number(in.step), nil
 	case session.StepEnd:
 		o.Step, o.Calls = nil, nil
 	}
@@ -49,24 +49,13 @@ func (o *open) follow(ev *session.Event, data []byte) {
 	}
 	switch ev.Type {
 	case session.AssistantMessage:
-		o.announce(jsonl.Field(jsonl.Field(data, "message"), "content"))
+		for _, id := range in.calls {
+			o.add(jsonl.Text(id), -1)
+		}
 	case session.ToolCall:
 		o.add(ev.Body.CallID, ev.Seq)
 	case session.ToolResult:
 		o.Calls = slices.DeleteFunc(o.Calls, func(c call) bool { return c.ID == ev.Body.CallID })
-	}
-}
-
-func (o *open) announce(content []byte) {
-	c := jsonl.Enter(content)
-	for {
-		v, ok := c.Element()
-		if !ok {
-			return
-		}
-		if jsonl.Is(jsonl.Field(v, "type"), "tool-call") {
-			o.add(jsonl.Text(jsonl.Field(v, "id")), -1)
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package dsh
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/yorehq/yore/fault"
@@ -41,7 +42,8 @@ func (d *Decoder) Event(line []byte) ([]session.Raw, error) {
 	}
 	d.st.Line++
 	var out []session.Raw
-	err := got.each(line, got.event.Seq, jsonl.MaxSafe, func(raw session.Raw) error {
+	whole := func() ([]byte, error) { return bytes.Clone(line), nil }
+	err := got.each(got.event.Seq, jsonl.MaxSafe, session.Every(), whole, func(raw session.Raw) error {
 		out = append(out, raw)
 		return nil
 	})
@@ -50,22 +52,80 @@ func (d *Decoder) Event(line []byte) ([]session.Raw, error) {
 
 // decoded is what one line gives.
 type decoded struct {
-	event session.Event // a packed row as one value
-	row   *row
-	made  []byte // JSON in today's shape, where the stored shape is older
+	text    []byte // the line, maybe clipped
+	clipped bool
+	event   session.Event // a packed row as one value
+	row     *row
+	data    []byte // in today's shape
+	older   before
 }
 
-// each yields the events of a line with from ≤ seq ≤ to.
-func (g *decoded) each(line []byte, from, to int64, yield func(session.Raw) error) error {
-	switch {
-	case g.row != nil:
-		return g.row.expand(g.event.Place, from, to, yield)
-	case g.event.Seq < from || g.event.Seq > to:
-		return nil
-	case g.made != nil:
-		return yield(session.Raw{Event: g.event, Native: g.made})
+// before is what the made JSON of a clipped line depends on beside the line.
+type before struct {
+	d   Decoder
+	typ string // as stored
+}
+
+// each yields the events of a line with from ≤ seq ≤ to. whole returns all of
+// the line's bytes, for the taking; it is asked only where they are needed.
+func (g *decoded) each(from, to int64, natives session.Range, whole func() ([]byte, error), yield func(session.Raw) error) error {
+	if g.row != nil {
+		return g.members(from, to, natives, whole, yield)
 	}
-	return yield(session.Raw{Event: g.event, Native: append([]byte(nil), line...)})
+	raw := session.Raw{Event: g.event}
+	if raw.Event.Seq < from || raw.Event.Seq > to {
+		return nil
+	}
+	if natives.Has(raw.Event.Seq) {
+		var err error
+		if raw.Native, err = g.native(whole); err != nil {
+			return err
+		}
+	}
+	return yield(raw)
+}
+
+// native returns an event's own bytes, or the JSON made of them in today's shape.
+func (g *decoded) native(whole func() ([]byte, error)) ([]byte, error) {
+	switch {
+	case !g.event.Reconstructed:
+		return whole()
+	case !g.clipped:
+		return rewritten(g.text, g.event.Type, g.data), nil
+	}
+	text, err := whole()
+	if err != nil {
+		return nil, err
+	}
+	e, bad := parseEnvelope(text)
+	if bad != nil {
+		return nil, bad
+	}
+	ev := g.event
+	ev.Type = g.older.typ
+	_, now, _ := g.older.d.upgrade(&ev, parseData(e.data))
+	return rewritten(text, g.event.Type, now.raw), nil
+}
+
+// members yields members of a packed row.
+func (g *decoded) members(from, to int64, natives session.Range, whole func() ([]byte, error), yield func(session.Raw) error) error {
+	r := g.row
+	if g.clipped && natives.Meets(session.Range{First: max(from, r.seq), End: min(to+1, r.seq+r.count)}) {
+		text, err := whole()
+		if err != nil {
+			return err
+		}
+		d := g.older.d
+		_, again, bad := d.open(text)
+		switch {
+		case bad != nil:
+			return bad
+		case again == nil || again.count != r.count:
+			return torn("the line is not the one that was read before")
+		}
+		r = again
+	}
+	return r.expand(g.event.Place, from, to, natives, yield)
 }
 
 // decode takes a line apart and moves on behind it, unless it fails.
@@ -74,10 +134,15 @@ func (d *Decoder) decode(text []byte, clipped bool, place session.Place) (decode
 	if bad != nil {
 		return decoded{}, bad
 	}
+	got := decoded{text: text, clipped: clipped, row: r}
+	if clipped {
+		got.older.d = *d
+	}
 	if r != nil {
+		got.event = r.event(place)
 		d.next += r.count
 		d.st.Time = r.last
-		return decoded{event: r.event(place), row: r}, nil
+		return got, nil
 	}
 	ev, bad := e.event(d.next)
 	if bad != nil {
@@ -85,19 +150,17 @@ func (d *Decoder) decode(text []byte, clipped bool, place session.Place) (decode
 	}
 	ev.Place = place
 	ev.Body.Clipped = clipped
-	typ, data, changed := d.upgrade(&ev, e.data)
+	got.older.typ = ev.Type
+	typ, in, changed := d.upgrade(&ev, parseData(e.data))
 	ev.Type, ev.Reconstructed = typ, changed
-	if bad := d.fill(&ev, data); bad != nil {
+	if bad := d.fill(&ev, &in); bad != nil {
 		return decoded{}, bad
 	}
-	got := decoded{event: ev}
-	if changed {
-		got.made = rewritten(text, typ, data)
-		if typ == session.ToolResult && ev.Op.Kind == session.OpReplace {
-			d.setRoot(ev.Seq, d.rootOf(&ev))
-		}
+	got.event, got.data = ev, in.raw
+	if changed && typ == session.ToolResult && ev.Op.Kind == session.OpReplace {
+		d.setRoot(ev.Seq, d.rootOf(&ev))
 	}
-	d.st.Open.follow(&ev, data)
+	d.st.Open.follow(&ev, &in)
 	d.st.Time = ev.Time
 	d.next++
 	return got, nil
@@ -118,7 +181,7 @@ func (d *Decoder) open(text []byte) (envelope, *row, *failure) {
 	}
 	seq, ok := int64(0), false
 	if chunk, piece, list, packed := packedKind(e.typ); packed {
-		r, bad := parseRow(&e, text, chunk, piece, list)
+		r, bad := parseRow(&e, chunk, piece, list)
 		if bad != nil {
 			return e, nil, bad
 		}

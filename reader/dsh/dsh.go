@@ -26,7 +26,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 1
+const version = 2
 
 // Names of the layout.
 const (
@@ -137,6 +137,7 @@ type state struct {
 	Seen  int64  `json:"seen,omitempty"`
 	Check uint64 `json:"check,omitempty"`
 
+	Tear *tear           `json:"tear,omitempty"` // at which the log ended
 	Open open            `json:"open"`
 	Root map[int64]int64 `json:"root,omitempty"` // rewritten results of the older shape: seq to the seq whose id it has
 }

@@ -37,7 +37,7 @@ func checkFile(t *testing.T, src reader.Source, content []byte) {
 		}
 	}
 	i := 0
-	_, err = New().Window(context.Background(), src, session.Checkpoint{}, 0, min(tail.Position.Next, 1000), func(raw session.Raw) error {
+	_, err = New().Window(context.Background(), src, session.Checkpoint{}, 0, min(tail.Position.Next, 1000), session.Every(), func(raw session.Raw) error {
 		for i < len(events) && raw.Event.Seq >= events[i].Seq+events[i].Len() {
 			i++
 		}

@@ -163,7 +163,7 @@ func TestExactReads(t *testing.T) {
 		compared++
 		var native []byte
 		collect := func(raw session.Raw) { native = raw.Native }
-		_, err := New().Window(context.Background(), src, session.Checkpoint{}, c.Expect.Seq, c.Expect.Seq, func(raw session.Raw) error {
+		_, err := New().Window(context.Background(), src, session.Checkpoint{}, c.Expect.Seq, c.Expect.Seq, session.Every(), func(raw session.Raw) error {
 			collect(raw)
 			return nil
 		})

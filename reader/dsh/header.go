@@ -187,7 +187,10 @@ func headerFrame(f io.ReaderAt, path string, size int64) ([]byte, int64, error) 
 	}
 	lines := jsonl.NewLines(io.LimitReader(text, headerBytes+1), kept())
 	line, err := lines.Next()
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, 0, reader.Unreadable(path, 1, 0, "the first frame does not hold exactly one sound line")
+	case err != nil:
 		return nil, 0, reader.Unreadable(path, 1, 0, "the first frame cannot be decoded")
 	}
 	record := append([]byte(nil), line.Text...)

@@ -13,67 +13,70 @@ import (
 // upgrade returns a record's type and data in today's shape, and whether that
 // differs from what is stored. It looks at shapes only; whether the outcome is
 // sound is checked afterwards.
-func (d *Decoder) upgrade(ev *session.Event, data []byte) (typ string, now []byte, changed bool) {
-	if !jsonl.IsObject(data) {
-		return ev.Type, data, false
+func (d *Decoder) upgrade(ev *session.Event, in data) (typ string, out data, changed bool) {
+	if !jsonl.IsObject(in.raw) {
+		return ev.Type, in, false
 	}
-	switch ev.Type {
+	var now []byte
+	switch typ = ev.Type; typ {
 	case steeringMessage:
-		now, _ = d.userMessage(ev, without(data, "turn"))
-		return session.UserMessage, now, true
+		typ = session.UserMessage
+		if now = d.userMessage(ev, parseData(without(in.raw, "turn"))); now == nil {
+			now = without(in.raw, "turn")
+		}
 	case session.UserMessage:
-		now, changed = d.userMessage(ev, data)
+		now = d.userMessage(ev, in)
 	case session.AssistantMessage:
-		now, changed = d.assistantMessage(ev, data)
+		now = d.assistantMessage(ev, in)
 	case session.ToolResult:
-		now, changed = d.toolResult(ev, data)
+		now = d.toolResult(ev, in)
 	case session.TurnStart:
-		now = data
-		if jsonl.Field(data, "trigger") != nil {
-			now, changed = without(data, "trigger"), true
+		if in.trigger != nil {
+			now = without(in.raw, "trigger")
 		}
 	case session.TurnEnd:
-		now, changed = turnEnd(data)
-	default:
-		now = data
+		now = turnEnd(in)
 	}
-	return ev.Type, now, changed
+	if now == nil {
+		return typ, in, false
+	}
+	return typ, parseData(now), true
 }
 
-func (d *Decoder) userMessage(ev *session.Event, data []byte) ([]byte, bool) {
-	if jsonl.Field(data, "id") != nil || jsonl.Field(data, "role") != nil {
-		return data, false
+// The functions below return data in today's shape, or nil if it is so already.
+
+func (d *Decoder) userMessage(ev *session.Event, in data) []byte {
+	if in.id != nil || in.role != nil {
+		return nil
 	}
-	return object(data, nil, pair{"id", d.legacyID(ev.Seq)}, pair{"role", []byte(`"user"`)}), true
+	return object(in.raw, nil, pair{"id", d.legacyID(ev.Seq)}, pair{"role", []byte(`"user"`)})
 }
 
-func (d *Decoder) assistantMessage(ev *session.Event, data []byte) ([]byte, bool) {
-	content, provenance := jsonl.Field(data, "content"), jsonl.Field(data, "provenance")
-	if jsonl.Field(data, "message") != nil || content == nil || provenance == nil || !jsonl.IsObject(provenance) {
-		return data, false
+func (d *Decoder) assistantMessage(ev *session.Event, in data) []byte {
+	if in.message != nil || in.content == nil || !jsonl.IsObject(in.provenance) {
+		return nil
 	}
-	source := object(without(provenance, "kind"), nil, pair{"kind", []byte(`"model"`)})
+	source := object(without(in.provenance, "kind"), nil, pair{"kind", []byte(`"model"`)})
 	message := object(nil, nil, pair{"id", d.legacyID(ev.Seq)},
-		pair{"role", []byte(`"assistant"`)}, pair{"content", content}, pair{"source", source})
-	return object(data, []string{"content", "provenance"}, pair{"message", message}), true
+		pair{"role", []byte(`"assistant"`)}, pair{"content", in.content}, pair{"source", source})
+	return object(in.raw, []string{"content", "provenance"}, pair{"message", message})
 }
 
 // toolResult upgrades a result. One that rewrites another takes over its id.
-func (d *Decoder) toolResult(ev *session.Event, data []byte) ([]byte, bool) {
-	call, content := jsonl.Field(data, "callId"), jsonl.Field(data, "content")
-	if jsonl.Field(data, "message") != nil || call == nil || content == nil {
-		return data, false
+func (d *Decoder) toolResult(ev *session.Event, in data) []byte {
+	if in.message != nil || in.callID == nil || in.content == nil {
+		return nil
 	}
 	block := object(nil, nil,
-		pair{"type", []byte(`"tool-result"`)}, pair{"toolCallId", call}, pair{"content", content})
-	if failed := jsonl.Field(data, "isError"); failed != nil {
-		block = object(block, nil, pair{"isError", failed})
+		pair{"type", []byte(`"tool-result"`)}, pair{"toolCallId", in.callID}, pair{"content", in.content})
+	if in.isError != nil {
+		block = object(block, nil, pair{"isError", in.isError})
 	}
-	source := object(nil, nil, pair{"kind", []byte(`"tool"`)}, pair{"callId", call})
+	source := object(nil, nil, pair{"kind", []byte(`"tool"`)}, pair{"callId", in.callID})
 	list := append(append([]byte{'['}, block...), ']')
 	message := object(nil, nil, pair{"id", d.legacyID(d.rootOf(ev))},
 		pair{"role", []byte(`"user"`)}, pair{"content", list}, pair{"source", source})
-	return object(data, []string{"callId", "content", "isError"}, pair{"message", message}), true
+	return object(in.raw, []string{"callId", "content", "isError"}, pair{"message", message})
 }
 
 // rootOf returns the seq that a result of the older shape is named after.
@@ -95,22 +98,21 @@ func (d *Decoder) legacyID(seq int64) []byte {
 
 // turnEnd upgrades the reasons disposed, aborted without a cause, and error
 // with its members laid flat.
-func turnEnd(data []byte) ([]byte, bool) {
-	reason := jsonl.Field(data, "reason")
-	kind := jsonl.Field(reason, "kind")
+func turnEnd(in data) []byte {
+	kind := jsonl.Field(in.reason, "kind")
 	var now []byte
 	switch {
 	case jsonl.Is(kind, "disposed"):
 		now = []byte(`{"kind":"aborted","reason":{"kind":"disposed"}}`)
-	case jsonl.Is(kind, "aborted") && jsonl.Field(reason, "reason") == nil:
+	case jsonl.Is(kind, "aborted") && jsonl.Field(in.reason, "reason") == nil:
 		now = []byte(`{"kind":"aborted","reason":{"kind":"legacy"}}`)
-	case jsonl.Is(kind, "error") && jsonl.Field(reason, "error") == nil:
-		now = flatError(reason)
+	case jsonl.Is(kind, "error") && jsonl.Field(in.reason, "error") == nil:
+		now = flatError(in.reason)
 	}
 	if now == nil {
-		return data, false
+		return nil
 	}
-	return object(data, []string{"reason"}, pair{"reason", now}), true
+	return object(in.raw, []string{"reason"}, pair{"reason", now})
 }
 
 func flatError(reason []byte) []byte {

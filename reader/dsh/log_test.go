@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,7 +76,7 @@ func mustRead(t *testing.T, src reader.Source) []session.Event {
 func readWindow(t *testing.T, src reader.Source, at session.Checkpoint, from, to int64) []session.Raw {
 	t.Helper()
 	var out []session.Raw
-	_, err := New().Window(context.Background(), src, at, from, to, func(raw session.Raw) error {
+	_, err := New().Window(context.Background(), src, at, from, to, session.Every(), func(raw session.Raw) error {
 		out = append(out, raw)
 		return nil
 	})
@@ -163,6 +164,7 @@ func TestDamagedFrames(t *testing.T) {
 	whole := zstdFrame(t, lines)
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)-1] ^= 1
+	empty := zstdFrame(t, "", zstd.WithZeroFrames(true))
 	reserved := bytes.Clone(whole)
 	reserved[4] |= 0x08
 	dictionary := bytes.Clone(whole)
@@ -196,7 +198,8 @@ func TestDamagedFrames(t *testing.T) {
 		{"a window that is too large", wide.Bytes(), 0, persistence},
 		{"no newline", zstdFrame(t, turnStart(0)), 0, persistence},
 		{"half a line", zstdFrame(t, lines+`{"type"`), 0, persistence},
-		{"an empty frame", zstdFrame(t, "", zstd.WithZeroFrames(true)), 0, persistence},
+		{"an empty frame", empty, 0, ""},
+		{"an empty frame between others", slices.Concat(whole, empty, empty, zstdFrame(t, turnStart(2)+"\n")), 3, ""},
 		{"a frame without checksum", zstdFrame(t, lines, zstd.WithEncoderCRC(false)), 2, ""},
 	} {
 		events, _, err := readertest.ReadFrom(New(), zstdLog(t, c.tail), reader.Position{})

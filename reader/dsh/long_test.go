@@ -20,21 +20,65 @@ func TestLongLines(t *testing.T) {
 		`"},{"type":"text","text":"` + text[:20<<20] + `"},{"type":"text","text":"` + text[:20<<20] + `"}],"source":{"kind":"user"}},"sourceEventSeqs":[],"surfaceOp":"append"}`
 	unneeded := `{"type":"tool/code-dispatch","seq":0,"time":1,"data":{"content":"` + text + `"}}`
 	const most = 100 << 20
-	read := func(src reader.Source) session.Event {
+	read := func(src reader.Source, line string) session.Event {
+		readertest.WindowMemory(t, New(), src, session.Range{}, most)
+		readertest.WindowMemory(t, New(), src, session.One(1), most)
+		raws := readertest.WindowMemory(t, New(), src, session.One(0), uint64(most+len(line)))
+		if len(raws) != 2 || string(raws[0].Native) != line || raws[1].Native != nil {
+			t.Errorf("%s: %d events, the bytes of the first are not those of its line", src.Path, len(raws))
+		}
 		events := readertest.Memory(t, New(), src, most)
 		if len(events) != 2 || !events[0].Body.Clipped || events[1].Body.Clipped {
 			t.Fatalf("%s: %d events", src.Path, len(events))
 		}
 		return events[0]
 	}
-	e := read(rawLog(t, nil, needed, turnStart(1)))
+	e := read(rawLog(t, nil, needed, turnStart(1)), needed)
 	if e.Body.Speaker != session.Human || e.Op.Kind != session.OpAppend || e.Sources == nil || len(e.Body.Blocks) != 3 {
 		t.Error("the long event is not understood")
 	}
 	if got := len(e.Body.Blocks[0].Text); got < 8<<20 || got > 9<<20 {
 		t.Errorf("%d bytes of the text were kept", got)
 	}
-	read(zstdLog(t, nil, unneeded+"\n"+turnStart(1)+"\n"))
+	read(zstdLog(t, nil, unneeded+"\n"+turnStart(1)+"\n"), unneeded)
+}
+
+// Values may lie as deep in one another as their line is long, and what reads
+// past them does not grow with it; text is taken from no such depth.
+func TestDeepLines(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`{"a":[`, n) + strings.Repeat(`]}`, n) }
+	result := func(seq int, extra string) string {
+		return fmt.Sprintf(`{"type":"tool/result","seq":%d,"time":1,"data":{"x":%s,"message":{"id":"m","role":"user","source":{"kind":"tool","callId":"c"},"content":[{"type":"tool-result","toolCallId":"c","content":[%s{"type":"text","text":"out"}]}]}},"surfaceOp":"append"}`,
+			seq, extra, strings.Repeat(`{"type":"tool-result","content":[`, 20_000)+`{"type":"text","text":"too deep"}`+strings.Repeat(`]}`, 20_000)+",")
+	}
+	var lines []string
+	for _, n := range []int{1, 4_999, 5_000, 5_001, 500_000, 3_000_000} {
+		lines = append(lines,
+			fmt.Sprintf(`{"type":"tool/code-dispatch","seq":%d,"time":1,"data":%s}`, len(lines), deep(n)),
+			result(len(lines)+1, deep(n)))
+	}
+	lines = append(lines, turnStart(len(lines)))
+	frames := strings.Join(lines, "\n") + "\n"
+	for _, src := range []reader.Source{rawLog(t, nil, lines...), zstdLog(t, nil, frames)} {
+		events := readertest.Memory(t, New(), src, 200<<20)
+		if len(events) != len(lines) {
+			t.Fatalf("%d events of %d", len(events), len(lines))
+		}
+		for i, raw := range readWindow(t, src, session.Checkpoint{}, 0, int64(len(lines))) {
+			if string(raw.Native) != lines[i] {
+				t.Errorf("event %d comes back as %d bytes of %d", i, len(raw.Native), len(lines[i]))
+			}
+		}
+		for _, e := range events {
+			if e.Type != session.ToolResult || e.Body.Clipped {
+				continue
+			}
+			text := fmt.Sprint(e.Body.Blocks)
+			if strings.Contains(text, "too deep") || !strings.Contains(text, "out") {
+				t.Errorf("event %d has the text %.80s", e.Seq, text)
+			}
+		}
+	}
 }
 
 // A window gives a long line as a whole, and passes over one before it.

@@ -35,10 +35,10 @@ func packedKind(typ []byte) (chunk, text, list string, ok bool) {
 
 // parseRow takes a packed row apart. A row that breaks a rule is no line of the
 // log at all.
-func parseRow(e *envelope, text []byte, chunk, piece, list string) (row, *failure) {
+func parseRow(e *envelope, chunk, piece, list string) (row, *failure) {
 	r := row{chunk: chunk, text: piece}
 	bad := torn("the packed row is not sound")
-	if !hasOnly(text, "type", "seq0", "time0", "data") || !jsonl.IsObject(e.data) {
+	if e.strange || e.seq != nil || e.time != nil || e.op != nil || e.sources != nil || e.ignorable != nil || !jsonl.IsObject(e.data) {
 		return r, bad
 	}
 	call := list == "args"
@@ -117,8 +117,8 @@ func (r *row) event(place session.Place) session.Event {
 	}
 }
 
-// expand makes the members with from ≤ seq ≤ to.
-func (r *row) expand(place session.Place, from, to int64, yield func(session.Raw) error) error {
+// expand makes the members with from ≤ seq ≤ to, and the JSON of those in natives.
+func (r *row) expand(place session.Place, from, to int64, natives session.Range, yield func(session.Raw) error) error {
 	members, gaps := jsonl.Enter(r.members), jsonl.Enter(r.gaps)
 	at := r.time
 	for seq := r.seq; seq < r.seq+r.count && seq <= to; seq++ {
@@ -131,8 +131,11 @@ func (r *row) expand(place session.Place, from, to int64, yield func(session.Raw
 		if seq < from {
 			continue
 		}
-		ev := session.Event{Seq: seq, Type: session.AssistantChunk, Time: at, Place: place, Reconstructed: true}
-		if err := yield(session.Raw{Event: ev, Native: r.member(seq, at, piece)}); err != nil {
+		raw := session.Raw{Event: session.Event{Seq: seq, Type: session.AssistantChunk, Time: at, Place: place, Reconstructed: true}}
+		if natives.Has(seq) {
+			raw.Native = r.member(seq, at, piece)
+		}
+		if err := yield(raw); err != nil {
 			return err
 		}
 	}

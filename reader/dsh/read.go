@@ -9,7 +9,6 @@ import (
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
-	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -29,9 +28,8 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 	if err != nil {
 		return reader.Tail{}, err
 	}
-	s := newSource(f, src.Path, stamp.Size, at, d.st.Line)
+	tail, s, err := d.readFrom(ctx, f, src.Path, stamp.Size, at, emit)
 	defer s.close()
-	tail, err := d.readAll(ctx, s, emit)
 	if err != nil {
 		return reader.Tail{}, err
 	}
@@ -43,6 +41,11 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 	if d.st.Inner > 0 {
 		d.st.Seen = s.frameEnd(p.Offset) - p.Offset
 		if d.st.Check, err = reader.CheckBefore(io.NewSectionReader(f, p.Offset, d.st.Seen), d.st.Seen); err != nil {
+			return reader.Tail{}, err
+		}
+	}
+	if t := d.st.Tear; t != nil {
+		if t.Check, err = t.checkOf(f, p.Offset); err != nil {
 			return reader.Tail{}, err
 		}
 	}
@@ -83,6 +86,26 @@ func resume(f io.ReaderAt, src reader.Source, from reader.Position, size int64) 
 	return d, at, readable(src.Header, src.Path)
 }
 
+// readFrom reads from a mark on; if the log ended there before a tear that is
+// still the same, it looks at no more than what is new behind it. The source
+// must be closed whatever is returned.
+func (d *Decoder) readFrom(ctx context.Context, f io.ReaderAt, path string, size int64, at mark, emit func(session.Event) error) (reader.Tail, *source, error) {
+	t := d.st.Tear
+	d.st.Tear = nil
+	same, err := t.same(f, at.offset, size)
+	if !same || err != nil {
+		s := newSource(f, path, size, at, d.st.Line)
+		if err != nil {
+			return reader.Tail{}, s, err
+		}
+		tail, err := d.readAll(ctx, s, emit)
+		return tail, s, err
+	}
+	s := newSource(f, path, size, mark{offset: t.Looked}, unknown)
+	tail, err := d.behindTear(ctx, s, at, *t)
+	return tail, s, err
+}
+
 // readAll decodes to the end of what is complete.
 func (d *Decoder) readAll(ctx context.Context, s *source, emit func(session.Event) error) (reader.Tail, error) {
 	for {
@@ -108,32 +131,10 @@ func (d *Decoder) readAll(ctx context.Context, s *source, emit func(session.Even
 				return reader.Tail{}, err
 			}
 		case bad.torn:
-			return d.behindTear(ctx, s, rec, bad)
+			s.stop = false
+			return d.behindTear(ctx, s, rec.before, tear{Length: rec.End - rec.Start, Reason: bad.reason})
 		default:
 			return reader.Tail{}, bad.problem(s.path, rec.number, rec.place.Offset)
-		}
-	}
-}
-
-// behindTear looks for the end of a turn in what lies behind a line at which
-// the log ends.
-func (d *Decoder) behindTear(ctx context.Context, s *source, tear record, why *failure) (reader.Tail, error) {
-	s.stop = false
-	for {
-		rec, err := s.next(ctx)
-		if errors.Is(err, io.EOF) {
-			tail := d.finish(s, tear.before)
-			tail.Skips = []reader.Skip{{
-				Place: tear.place, Line: tear.number, Length: tear.End - tear.Start, Reason: why.reason,
-			}}
-			return tail, nil
-		}
-		if err != nil {
-			return reader.Tail{}, err
-		}
-		if e, bad := parseEnvelope(rec.Text); bad == nil && jsonl.Is(e.typ, session.TurnEnd) {
-			why.reason += ", and a turn ends behind it"
-			return reader.Tail{}, why.problem(s.path, tear.number, tear.place.Offset)
 		}
 	}
 }

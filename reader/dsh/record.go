@@ -65,7 +65,7 @@ type envelope struct {
 	typ, seq, time, data, op, sources, ignorable []byte
 
 	seq0, time0 []byte // of packed rows
-	other       bool   // there is a member that an event must not have
+	strange     bool   // there is a member that neither events nor rows have
 }
 
 // parseEnvelope checks that a line is JSON and an object, and finds its members.
@@ -100,11 +100,11 @@ func parseEnvelope(text []byte) (envelope, *failure) {
 		case "ignorable":
 			e.ignorable = v
 		case "seq0":
-			e.seq0, e.other = v, true
+			e.seq0 = v
 		case "time0":
-			e.time0, e.other = v, true
+			e.time0 = v
 		default:
-			e.other = true
+			e.strange = true
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (e *envelope) event(seq int64) (session.Event, *failure) {
 	switch {
 	case !jsonl.IsString(e.typ):
 		return ev, broken("type is no text")
-	case e.other:
+	case e.strange || e.seq0 != nil || e.time0 != nil:
 		return ev, broken("the record has a member that events do not have")
 	case e.data == nil:
 		return ev, broken("the record has no data")

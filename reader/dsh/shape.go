@@ -8,89 +8,75 @@ import (
 
 // fill checks the data of an event in today's shape and takes from it what the
 // model needs.
-func (d *Decoder) fill(ev *session.Event, data []byte) *failure {
+func (d *Decoder) fill(ev *session.Event, in *data) *failure {
 	switch ev.Type {
 	case session.UserMessage:
-		return userMessage(ev, data)
+		return userMessage(ev, in)
 	case session.AssistantMessage:
-		return assistantMessage(ev, data)
+		return assistantMessage(ev, in)
 	case session.ToolResult:
-		return toolResult(ev, data)
+		return toolResult(ev, in)
 	case session.ToolCall:
-		toolCall(ev, data)
+		toolCall(ev, in)
 	case session.TodoWrite:
-		todos(ev, data)
+		todos(ev, in.raw)
 	case session.TurnEnd:
-		return endOfTurn(ev, data)
+		return endOfTurn(ev, in)
 	case session.StepStart:
 		ev.Step = true
 	case session.TitleEvent:
-		ev.Body.Title, ev.Body.TitleFault = title(data)
+		ev.Body.Title, ev.Body.TitleFault = title(in.raw)
 	case requestHeader:
-		return routeOf(data)
+		return routeOf(in.raw)
 	}
 	return nil
 }
 
-// message is what every message event carries.
-type message struct{ id, role, source, content []byte }
-
-// parseMessage finds a message's members and checks those that all have.
-func parseMessage(v []byte, role string) (message, *failure) {
-	var m message
+// messageOf finds a message's members and checks those that all messages have.
+func messageOf(v []byte, role string) (data, *failure) {
 	if !jsonl.IsObject(v) {
-		return m, broken("the record has no message")
+		return data{}, broken("the record has no message")
 	}
-	c := jsonl.Enter(v)
-	for {
-		name, value, ok := c.Member()
-		if !ok {
-			break
-		}
-		switch string(name) {
-		case "id":
-			m.id = value
-		case "role":
-			m.role = value
-		case "source":
-			m.source = value
-		case "content":
-			m.content = value
-		}
-	}
-	switch {
-	case !jsonl.Filled(m.id):
-		return m, broken("a message has no id")
-	case !jsonl.Is(m.role, role):
-		return m, broken("a message has another role than its type")
-	case !jsonl.Filled(jsonl.Field(m.source, "kind")):
-		return m, broken("a message's source has no kind")
-	case !jsonl.IsArray(m.content):
-		return m, broken("a message has no list of content")
-	}
-	return m, nil
+	m := parseData(v)
+	return m, m.checkMessage(role)
 }
 
-func userMessage(ev *session.Event, data []byte) *failure {
-	m, bad := parseMessage(data, "user")
-	if bad != nil {
+// checkMessage checks the members that all messages have.
+func (d *data) checkMessage(role string) *failure {
+	switch {
+	case !jsonl.IsObject(d.raw):
+		return broken("the record has no message")
+	case !jsonl.Filled(d.id):
+		return broken("a message has no id")
+	case !jsonl.Is(d.role, role):
+		return broken("a message has another role than its type")
+	case !jsonl.Filled(jsonl.Field(d.source, "kind")):
+		return broken("a message's source has no kind")
+	case !jsonl.IsArray(d.content):
+		return broken("a message has no list of content")
+	}
+	return nil
+}
+
+func userMessage(ev *session.Event, in *data) *failure {
+	if bad := in.checkMessage("user"); bad != nil {
 		return bad
 	}
-	kind := jsonl.Field(m.source, "kind")
+	kind := jsonl.Field(in.source, "kind")
 	switch {
 	case jsonl.Is(kind, "user"):
 		ev.Body.Speaker = session.Human
-	case jsonl.Is(kind, "plugin") && jsonl.Is(jsonl.Field(m.source, "plugin"), "compaction") && ev.Op.Kind == session.OpReplace:
+	case jsonl.Is(kind, "plugin") && jsonl.Is(jsonl.Field(in.source, "plugin"), "compaction") && ev.Op.Kind == session.OpReplace:
 		ev.Body.Speaker = session.Summary
 	default:
 		ev.Body.Speaker = session.Injected
 	}
-	ev.Body.Blocks = blocks(m.content)
+	ev.Body.Blocks, _ = blocks(in.content, 0)
 	return nil
 }
 
-func assistantMessage(ev *session.Event, data []byte) *failure {
-	m, bad := parseMessage(jsonl.Field(data, "message"), "assistant")
+func assistantMessage(ev *session.Event, in *data) *failure {
+	m, bad := messageOf(in.message, "assistant")
 	if bad != nil {
 		return bad
 	}
@@ -98,49 +84,50 @@ func assistantMessage(ev *session.Event, data []byte) *failure {
 		return broken("an assistant's message names no provider and model")
 	}
 	ev.Body.Speaker = session.Assistant
-	ev.Body.Blocks = blocks(m.content)
+	ev.Body.Blocks, in.calls = blocks(m.content, 0)
 	return nil
 }
 
-func toolResult(ev *session.Event, data []byte) *failure {
-	m, bad := parseMessage(jsonl.Field(data, "message"), "user")
+func toolResult(ev *session.Event, in *data) *failure {
+	m, bad := messageOf(in.message, "user")
 	if bad != nil {
 		return bad
 	}
 	content := jsonl.Enter(m.content)
-	block, ok := content.Element()
+	v, ok := content.Element()
 	_, more := content.Element()
+	b := parseBlock(v)
 	call := jsonl.Field(m.source, "callId")
-	if !ok || more || !jsonl.Is(jsonl.Field(block, "type"), "tool-result") {
+	if !ok || more || !jsonl.Is(b.typ, "tool-result") {
 		return broken("a tool result has something else than one block")
 	}
 	id := jsonl.Text(call)
-	if !jsonl.IsString(call) || !jsonl.Is(jsonl.Field(block, "toolCallId"), id) {
+	if !jsonl.IsString(call) || !jsonl.Is(b.callID, id) {
 		return broken("a tool result's block belongs to another call")
 	}
 	ev.Body.Speaker = session.Tool
 	ev.Body.CallID = id
-	ev.Body.Blocks = blocks(m.content)
-	if failed := jsonl.Field(data, "error"); jsonl.IsObject(failed) {
-		ev.Body.ErrorName = jsonl.Text(jsonl.Field(failed, "name"))
-		ev.Body.ErrorCode = jsonl.Text(jsonl.Field(failed, "code"))
+	ev.Body.Blocks = []session.Block{resultBlock(b.content, 0)}
+	if jsonl.IsObject(in.failed) {
+		ev.Body.ErrorName = jsonl.Text(jsonl.Field(in.failed, "name"))
+		ev.Body.ErrorCode = jsonl.Text(jsonl.Field(in.failed, "code"))
 	}
 	if !ev.Body.Clipped {
-		ev.Sameness = sameness(data)
+		ev.Sameness = sameness(in.raw, in.message, m.content, v, b.content)
 	}
 	return nil
 }
 
-func toolCall(ev *session.Event, data []byte) {
+func toolCall(ev *session.Event, in *data) {
 	ev.Body.Speaker = session.Action
-	ev.Body.CallID = jsonl.Text(jsonl.Field(data, "callId"))
-	ev.Body.Blocks = []session.Block{callBlock(data)}
+	ev.Body.CallID = jsonl.Text(in.callID)
+	ev.Body.Blocks = []session.Block{callBlock(in.name, in.arguments)}
 }
 
-func endOfTurn(ev *session.Event, data []byte) *failure {
-	reason := jsonl.Field(data, "reason")
+func endOfTurn(ev *session.Event, in *data) *failure {
+	reason := in.reason
 	kind := jsonl.Field(reason, "kind")
-	if !jsonl.IsNumber(jsonl.Field(data, "turn")) || !jsonl.Filled(kind) {
+	if !jsonl.IsNumber(in.turn) || !jsonl.Filled(kind) {
 		return broken("the end of a turn has no turn or no reason")
 	}
 	say := func(text string) { ev.Body.Blocks = append(ev.Body.Blocks, session.Block{Text: text}) }

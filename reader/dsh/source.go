@@ -20,9 +20,12 @@ type mark struct {
 type record struct {
 	jsonl.Line
 	place  session.Place
-	number int64 // 1 is the header
+	number int64 // 1 is the header; 0: not known
 	before mark  // where to go on in order to read it again
 }
+
+// unknown is the number of a line that was not reached from the first one.
+const unknown = -1
 
 // source yields the lines of a log from a mark on, raw or out of frames.
 type source struct {
@@ -31,7 +34,7 @@ type source struct {
 	size   int64 // what lies behind it is not read
 	zstd   bool
 	lines  *jsonl.Lines
-	number int64 // of the latest line
+	number int64 // of the latest line, or unknown
 	at     mark  // behind the latest line
 	bytes  int64 // of the file that were parsed
 	stop   bool  // end at the next place to go on from: behind a line of a raw file, between two frames
@@ -59,39 +62,43 @@ func (s *source) close() {
 // next returns the next line, io.EOF at the end of what is complete, a
 // *Problem where frames are damaged, or a failure to read.
 func (s *source) next(ctx context.Context) (record, error) {
-	if err := ctx.Err(); err != nil {
-		return record{}, err
-	}
-	if s.stop && !s.open {
-		return record{}, io.EOF
-	}
-	for s.zstd && !s.open {
-		if err := s.openNext(); err != nil {
+	for {
+		if err := ctx.Err(); err != nil {
 			return record{}, err
 		}
+		if s.stop && !s.open {
+			return record{}, io.EOF
+		}
+		if s.zstd && !s.open {
+			if err := s.openNext(); err != nil {
+				return record{}, err
+			}
+		}
+		l, err := s.lines.Next()
+		switch {
+		case err == nil:
+			return s.record(l), nil
+		case !s.zstd:
+			return record{}, err
+		case s.frame.torn:
+			// Whatever the decoder says of a frame that has no end yet.
+			return record{}, io.EOF
+		case !errors.Is(err, io.EOF):
+			return record{}, s.problem("a zstd frame cannot be decoded, or fails its checksum")
+		case s.lines.Rest() > 0:
+			return record{}, s.problem("a zstd frame does not end with a line")
+		}
+		// A frame may be empty.
+		s.at = mark{offset: s.frame.end}
+		s.open = false
 	}
-	l, err := s.lines.Next()
-	switch {
-	case err == nil:
-		return s.record(l), nil
-	case !s.zstd:
-		return record{}, err
-	case s.frame.torn:
-		// Whatever the decoder says of a frame that has no end yet.
-		return record{}, io.EOF
-	case !errors.Is(err, io.EOF):
-		return record{}, s.problem("a zstd frame cannot be decoded, or fails its checksum")
-	case s.lines.Rest() > 0 || s.lines.Offset() == 0:
-		return record{}, s.problem("a zstd frame does not end with a line")
-	}
-	s.at = mark{offset: s.frame.end}
-	s.open = false
-	return s.next(ctx)
 }
 
 func (s *source) record(l jsonl.Line) record {
-	s.number++
-	r := record{Line: l, number: s.number, before: s.at}
+	if s.number != unknown {
+		s.number++
+	}
+	r := record{Line: l, number: max(s.number, 0), before: s.at}
 	if s.zstd {
 		r.place = session.Place{Offset: s.at.offset, Inner: l.Start}
 		s.at.inner = l.End
@@ -150,7 +157,7 @@ func (s *source) frameEnd(at int64) int64 {
 }
 
 func (s *source) problem(reason string) error {
-	return reader.Unreadable(s.path, s.number+1, s.at.offset, "%s", reason)
+	return reader.Unreadable(s.path, max(s.number+1, 0), s.at.offset, "%s", reason)
 }
 
 // kept is what is kept of a long line. An envelope has depth 1, its data 2, a

@@ -1,6 +1,7 @@
 package dsh
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -10,16 +11,9 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// errNotWhole says that a packed row of the window was read in part only.
-const errNotWhole = notWhole("the row is needed as a whole")
-
-type notWhole string
-
-func (n notWhole) Error() string { return string(n) }
-
 // Window implements reader.Reader. What stands before the window is passed over
 // without being looked into.
-func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, emit func(session.Raw) error) (session.Header, error) {
+func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
@@ -35,15 +29,13 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 	if err := readable(h.Header, src.Path); err != nil {
 		return h.Header, err
 	}
-	w := window{f: f, path: src.Path, size: stamp.Size, header: h.Header, start: mark{offset: end}, from: from, to: to}
+	w := window{
+		f: f, path: src.Path, size: stamp.Size, header: h.Header, start: mark{offset: end}, from: from, to: to, natives: natives,
+	}
 	if at.Place == (session.Place{}) {
 		at.Seq = 0
 	}
-	err = w.read(ctx, at, false, emit)
-	if errors.Is(err, errNotWhole) {
-		err = w.read(ctx, at, true, emit)
-	}
-	return h.Header, err
+	return h.Header, w.read(ctx, at, emit)
 }
 
 // window is one reading of a range of events.
@@ -54,19 +46,19 @@ type window struct {
 	header   session.Header
 	start    mark // behind the header
 	from, to int64
+	natives  session.Range
 }
 
-func (w *window) read(ctx context.Context, at session.Checkpoint, whole bool, emit func(session.Raw) error) error {
+func (w *window) read(ctx context.Context, at session.Checkpoint, emit func(session.Raw) error) error {
 	d := NewDecoder(w.header)
 	where, number := w.start, int64(1)
 	if at.Place != (session.Place{}) {
-		where, number = mark{at.Place.Offset, at.Place.Inner}, 0
+		where, number = mark{at.Place.Offset, at.Place.Inner}, unknown
 		d.next, d.rooted = at.Seq, false
 	}
 	s := newSource(w.f, w.path, w.size, where, number)
 	defer s.close()
 	for first := true; d.next <= w.to; first = false {
-		s.lines.Whole = whole || d.next >= w.from
 		rec, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -74,14 +66,11 @@ func (w *window) read(ctx context.Context, at session.Checkpoint, whole bool, em
 		if err != nil {
 			return err
 		}
-		if number == 0 {
-			rec.number = 0 // not known
-		}
 		bad := w.line(ctx, d, &rec, emit)
 		var f *failure
 		switch {
 		case bad == nil:
-		case errors.As(bad, &f) && f.torn && !(first && number == 0):
+		case errors.As(bad, &f) && f.torn && !(first && number == unknown):
 			return nil
 		case errors.As(bad, &f):
 			return f.problem(w.path, rec.number, rec.place.Offset)
@@ -94,19 +83,17 @@ func (w *window) read(ctx context.Context, at session.Checkpoint, whole bool, em
 
 // line emits what one line holds of the window.
 func (w *window) line(ctx context.Context, d *Decoder, rec *record, emit func(session.Raw) error) error {
+	if rec.Full {
+		return tooFull()
+	}
 	if d.next < w.from {
 		before := *d
 		r, bad := d.skim(rec.Text)
 		switch {
 		case bad != nil:
-			if rec.Full || rec.Clipped && bad.torn {
-				return errNotWhole
-			}
 			return bad
 		case r == nil || d.next <= w.from:
 			return nil
-		case rec.Clipped:
-			return errNotWhole
 		}
 		*d = before
 	}
@@ -119,7 +106,30 @@ func (w *window) line(ctx context.Context, d *Decoder, rec *record, emit func(se
 	if bad != nil {
 		return bad
 	}
-	return got.each(rec.Text, w.from, w.to, emit)
+	return got.each(w.from, w.to, w.natives, func() ([]byte, error) { return w.whole(rec) }, emit)
+}
+
+// whole returns the bytes of a line. Those of a long one are read again, now
+// that it is known how many they are.
+func (w *window) whole(rec *record) ([]byte, error) {
+	if !rec.Clipped {
+		return bytes.Clone(rec.Text), nil
+	}
+	text := make([]byte, rec.End-rec.Start-1)
+	if !compressed(w.path) {
+		_, err := io.ReadFull(io.NewSectionReader(w.f, rec.Start, int64(len(text))), text)
+		return text, err
+	}
+	s := newSource(w.f, w.path, w.size, mark{rec.place.Offset, rec.place.Inner}, unknown)
+	defer s.close()
+	err := s.openNext()
+	if err == nil {
+		_, err = io.ReadFull(s.text, text)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = s.problem("a line is not there any more")
+	}
+	return text, err
 }
 
 // root finds out, where it matters, after which results the rewritten ones of

@@ -22,8 +22,9 @@ func Kept(elements, members int) Bounds {
 	}
 }
 
-// maxDepth is how deeply the parser allows values to be nested.
-const maxDepth = 10_000
+// deep is a depth at which nothing means anything any more. Values below it are
+// emptied once Total is reached.
+const deep = 64
 
 // clipper shortens one line of JSON as it streams by: strings are cut, and when
 // that is not enough, lists end early. From valid JSON it makes valid JSON;
@@ -35,12 +36,13 @@ type clipper struct {
 	broken  bool // it is no JSON
 	full    bool // it holds more than can be kept
 
-	stack  []byte // the open brackets
-	quoted bool   // inside a string
-	length int    // of that string
-	cut    bool   // the rest of that string is dropped
-	escape int    // bytes of an escape still to come; escapeLetter: the letter
-	drop   int    // everything is dropped up to the end of this depth; 0: nothing is
+	open   nest  // the open brackets, without the dropped ones
+	quoted bool  // inside a string
+	length int   // of that string
+	cut    bool  // the rest of that string is dropped
+	escape int   // bytes of an escape still to come; escapeLetter: the letter
+	drop   bool  // everything is dropped up to the end of the innermost bracket
+	below  int64 // brackets that are open in what is dropped
 }
 
 const (
@@ -49,7 +51,7 @@ const (
 )
 
 func (c *clipper) reset() {
-	*c = clipper{Bounds: c.Bounds, out: c.out[:0], stack: c.stack[:0]}
+	*c = clipper{Bounds: c.Bounds, out: c.out[:0], open: nest{bits: c.open.bits[:0]}}
 }
 
 // feed takes the next piece of the line.
@@ -90,7 +92,7 @@ func (c *clipper) inside(p []byte) int {
 		c.escape--
 	case b == '"':
 		c.quoted = false
-		if c.drop == 0 {
+		if !c.drop {
 			c.out = append(c.out, b)
 		}
 		return 1
@@ -101,7 +103,7 @@ func (c *clipper) inside(p []byte) int {
 			c.cut, c.dropped = true, true
 		}
 	}
-	if c.drop == 0 && !c.cut {
+	if !c.drop && !c.cut {
 		c.out = append(c.out, b)
 		c.length++
 	}
@@ -110,7 +112,7 @@ func (c *clipper) inside(p []byte) int {
 
 // keep takes plain bytes of a string.
 func (c *clipper) keep(p []byte) {
-	if c.drop > 0 || c.cut {
+	if c.drop || c.cut {
 		return
 	}
 	if room := c.limit() - c.length; len(p) > room {
@@ -141,24 +143,30 @@ func (c *clipper) structure(b byte) {
 	case '"':
 		c.quoted, c.length, c.cut, c.escape = true, 0, false, 0
 	case '{', '[':
-		if len(c.stack) == maxDepth {
-			c.broken = true
+		if c.drop {
+			c.below++
 			return
 		}
-		c.stack = append(c.stack, b)
+		c.open.push(b == '{')
+		if c.open.depth > deep && len(c.out) > c.Total {
+			c.out = append(c.out, b)
+			c.drop, c.dropped = true, true
+			return
+		}
 	case '}', ']':
-		depth := len(c.stack)
-		if depth == 0 || c.stack[depth-1]+2 != b {
+		if c.drop && c.below > 0 {
+			c.below--
+			return
+		}
+		if c.open.depth == 0 || c.open.object() != (b == '}') {
 			c.broken = true
 			return
 		}
-		c.stack = c.stack[:depth-1]
-		if c.drop == depth {
-			c.drop = 0
-		}
+		c.open.pop()
+		c.drop = false
 	case ',':
-		if c.drop == 0 && c.ends() {
-			c.drop, c.dropped = len(c.stack), true
+		if !c.drop && c.ends() {
+			c.drop, c.dropped = true, true
 		}
 	case ' ', '\t', '\r':
 		if n := len(c.out); n > 0 && c.out[n-1] == ' ' {
@@ -166,19 +174,19 @@ func (c *clipper) structure(b byte) {
 		}
 		b = ' '
 	}
-	if c.drop == 0 {
+	if !c.drop {
 		c.out = append(c.out, b)
 	}
 }
 
 // ends reports whether the list or object at hand gets no further entries.
 func (c *clipper) ends() bool {
-	depth := len(c.stack)
+	depth := c.open.depth
 	if depth == 0 || len(c.out) <= c.Total {
 		return false
 	}
-	if c.stack[depth-1] == '[' {
-		return depth >= c.Elements
+	if c.open.object() {
+		return depth >= c.Members
 	}
-	return depth >= c.Members
+	return depth >= c.Elements
 }

@@ -55,9 +55,32 @@ func TestClipper(t *testing.T) {
 	if got := clipped(small, `{"a":[`+strings.Repeat("1,", 500)+`1]}`, 7); !got.full {
 		t.Error("a list of more than can be kept, near the top, is not refused")
 	}
-	for _, in := range []string{`]`, `{]`, `{"a":1}}`, strings.Repeat("[", maxDepth+1)} {
+	for _, in := range []string{`]`, `{]`, `{"a":1}}`} {
 		if got := clipped(Bounds{Text: 10, Total: 1 << 20, Most: 1 << 20, Elements: 4, Members: 6}, in, 7); !got.broken {
 			t.Errorf("%.20s is not noticed", in)
+		}
+	}
+}
+
+// A line may be nested as deeply as it is long: what is deep is emptied once there
+// is much of the rest, and costs neither stack nor memory.
+func TestClipperDeep(t *testing.T) {
+	for _, c := range []struct {
+		name, open, inner, shut string
+		n                       int
+	}{
+		{"lists", "[", "1", "]", 3_000_000},
+		{"objects", `{"a":`, "1", "}", 1_000_000},
+		{"both, with more behind", `[{"a":`, "[1,2]", `,"b":2},3]`, 1_000_000},
+	} {
+		bounds := Bounds{Text: 100, Total: 10_000, Late: 4, Most: 30_000, Elements: 4, Members: 6}
+		in := strings.Repeat(c.open, c.n) + c.inner + strings.Repeat(c.shut, c.n)
+		got := clipped(bounds, `{"seq":1,"data":`+in+`,"op":"x"}`, 1<<20)
+		if got.broken || got.full || !got.dropped || !Valid(got.out) || !Is(Field(got.out, "op"), "x") {
+			t.Errorf("%s: broken %t, full %t, dropped %t: %.60s", c.name, got.broken, got.full, got.dropped, got.out)
+		}
+		if words := cap(got.open.bits); words > 10_000 {
+			t.Errorf("%s: %d words remember the brackets", c.name, words)
 		}
 	}
 }

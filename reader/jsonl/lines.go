@@ -16,11 +16,8 @@ type Line struct {
 	Full       bool  // the line holds more than can be kept: there is no text
 }
 
-// Lines cuts a stream into lines. Memory stays bounded whatever a line's length,
-// unless Whole is set.
+// Lines cuts a stream into lines. Memory stays bounded whatever a line's length.
 type Lines struct {
-	Whole bool // lines are given as they are, however long
-
 	in     io.Reader
 	buf    []byte
 	r, w   int   // unread part of buf
@@ -56,7 +53,7 @@ func (l *Lines) Next() (Line, error) {
 			return out, nil
 		}
 		seen = l.w - l.r
-		if seen >= l.clip.Line && !l.Whole {
+		if seen >= l.clip.Line {
 			return l.long()
 		}
 		if err := l.fill(); err != nil {

@@ -9,21 +9,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Valid reports whether a line is one JSON value as the writer's own parser
-// takes it: names may repeat, text may hold lone surrogates.
-func Valid(line []byte) bool {
-	return jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
 // Cursor walks the members of an object or the elements of an array in JSON
 // that is known to be valid. Nothing it returns is copied.
 type Cursor struct {
-	b []byte
-	i int
+	b     []byte
+	i     int
+	known []byte
 }
 
 // Enter starts behind the opening bracket of v.
-func Enter(v []byte) Cursor { return Cursor{v, 1} }
+func Enter(v []byte) Cursor { return Cursor{b: v, i: 1} }
+
+// EnterKnowing is Enter where one of the values is at hand, as a walk through
+// the same v returned it: it is not searched for its end again.
+func EnterKnowing(v, known []byte) Cursor { return Cursor{b: v, i: 1, known: known} }
 
 // Member returns the next name, unquoted, and its value.
 func (c *Cursor) Member() (name, value []byte, ok bool) {
@@ -59,7 +58,13 @@ func (c *Cursor) more(closing byte) bool {
 
 func (c *Cursor) value() ([]byte, bool) {
 	start := SkipSpace(c.b, c.i)
-	c.i = skipValue(c.b, start)
+	// Slices of one array that end in it have one capacity only if they begin
+	// at one byte.
+	if len(c.known) > 0 && cap(c.b)-start == cap(c.known) {
+		c.i = start + len(c.known)
+	} else {
+		c.i = skipValue(c.b, start)
+	}
 	return c.b[start:c.i], true
 }
 
@@ -159,7 +164,7 @@ func Text(v []byte) string {
 	if inner := v[1 : len(v)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)
 	}
-	text, _ := jsontext.AppendUnquote(nil, v)
+	text, _ := jsontext.AppendUnquote(make([]byte, 0, len(v)), v)
 	return string(text)
 }
 
@@ -223,14 +228,13 @@ func Values(line []byte) (values [][]byte, rest []byte) {
 	if Valid(line) {
 		return [][]byte{line}, nil
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	end := 0
-	for {
-		v, err := d.ReadValue()
-		if err != nil {
+	for end := 0; ; {
+		start := SkipSpace(line, end)
+		next, ok := scan(line, start)
+		if !ok {
 			return values, bytes.Trim(line[end:], "\x00 \t\r\n")
 		}
-		end = int(d.InputOffset())
-		values = append(values, line[end-len(v):end:end])
+		values = append(values, line[start:next:next])
+		end = next
 	}
 }

@@ -3,6 +3,7 @@ package readertest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -88,13 +89,20 @@ func Window(t *testing.T, r reader.Reader, src reader.Source) {
 
 func checkWindow(t *testing.T, r reader.Reader, src reader.Source, events []session.Event, at session.Checkpoint, from, to int64) {
 	t.Helper()
-	var got []session.Raw
-	header, err := r.Window(context.Background(), src, at, from, to, func(raw session.Raw) error {
-		got = append(got, raw)
-		return nil
-	})
-	if err != nil {
-		t.Fatalf("window %d to %d from %+v: %v", from, to, at, err)
+	got, header := windowOf(t, r, src, at, from, to, session.Every())
+	some := session.Range{First: from + 1, End: from + 3}
+	partly, _ := windowOf(t, r, src, at, from, to, some)
+	if len(partly) != len(got) {
+		t.Fatalf("window %d to %d from %+v: %d events with all bytes, %d with some", from, to, at, len(got), len(partly))
+	}
+	for i, raw := range partly {
+		want := got[i]
+		if !some.Has(want.Event.Seq) {
+			want.Native = nil
+		}
+		if diff := cmp.Diff(want, raw); diff != "" {
+			t.Fatalf("window %d to %d from %+v, the bytes of %+v asked for (-want +got):\n%s", from, to, at, some, diff)
+		}
 	}
 	if header != src.Header {
 		t.Errorf("the window states the header %+v, identified was %+v", header, src.Header)
@@ -113,6 +121,19 @@ func checkWindow(t *testing.T, r reader.Reader, src reader.Source, events []sess
 	if len(got) > 0 {
 		t.Errorf("window %d to %d from %+v: %d events more, behind %d", from, to, at, len(got), next)
 	}
+}
+
+func windowOf(t *testing.T, r reader.Reader, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range) ([]session.Raw, session.Header) {
+	t.Helper()
+	var got []session.Raw
+	header, err := r.Window(context.Background(), src, at, from, to, natives, func(raw session.Raw) error {
+		got = append(got, raw)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("window %d to %d from %+v: %v", from, to, at, err)
+	}
+	return got, header
 }
 
 func checkRaw(t *testing.T, e *session.Event, seq int64, raw session.Raw) {
@@ -196,7 +217,7 @@ func Cancel(t *testing.T, r reader.Reader, src reader.Source) {
 	want("Revise", err)
 	_, err = r.Read(ended, src, reader.Position{}, func(session.Event) error { return nil })
 	want("Read", err)
-	_, err = r.Window(ended, src, session.Checkpoint{}, 0, 1, func(session.Raw) error { return nil })
+	_, err = r.Window(ended, src, session.Checkpoint{}, 0, 1, session.Every(), func(session.Raw) error { return nil })
 	want("Window", err)
 
 	events, tail := mustRead(t, r, src, reader.Position{})
@@ -214,7 +235,7 @@ func Cancel(t *testing.T, r reader.Reader, src reader.Source) {
 	if err != mine {
 		t.Errorf("Read gives %v for the receiver's error", err)
 	}
-	_, err = r.Window(context.Background(), src, session.Checkpoint{}, 0, 0, func(session.Raw) error { return mine })
+	_, err = r.Window(context.Background(), src, session.Checkpoint{}, 0, 0, session.Every(), func(session.Raw) error { return mine })
 	if err != mine {
 		t.Errorf("Window gives %v for the receiver's error", err)
 	}
@@ -224,16 +245,39 @@ func Cancel(t *testing.T, r reader.Reader, src reader.Source) {
 // together. It returns the events for further checks.
 func Memory(t *testing.T, r reader.Reader, src reader.Source, most uint64) []session.Event {
 	t.Helper()
+	var events []session.Event
+	bounded(t, "reading", most, func() (err error) {
+		events, _, err = ReadFrom(r, src, reader.Position{})
+		return err
+	})
+	return events
+}
+
+// WindowMemory is Memory for the window of all events, with the bytes of some.
+func WindowMemory(t *testing.T, r reader.Reader, src reader.Source, natives session.Range, most uint64) []session.Raw {
+	t.Helper()
+	var raws []session.Raw
+	bounded(t, fmt.Sprintf("the window with the bytes of %+v", natives), most, func() error {
+		_, err := r.Window(context.Background(), src, session.Checkpoint{}, 0, session.MaxSafe, natives, func(raw session.Raw) error {
+			raws = append(raws, raw)
+			return nil
+		})
+		return err
+	})
+	return raws
+}
+
+func bounded(t *testing.T, what string, most uint64, work func() error) {
+	t.Helper()
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	events, _, err := ReadFrom(r, src, reader.Position{})
+	err := work()
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > most {
-		t.Errorf("reading took %d bytes, more than %d", spent, most)
+		t.Errorf("%s took %d bytes, more than %d", what, spent, most)
 	}
-	return events
 }
