@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"math/bits"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,11 +15,35 @@ import (
 // readCatalog runs one query over the catalog.
 func (x *Index) readCatalog(ctx context.Context, sql string, each func(row) error, args ...any) error {
 	c, err := x.acquire(ctx, catalogOf(x), false)
-	if c == nil || err != nil {
+	if err != nil {
 		return err
 	}
 	defer x.release(c)
+	if err := x.sameCatalog(c); c == nil || err != nil {
+		return err
+	}
 	return c.rowsOf(ctx, sql, each, args...)
+}
+
+// sameCatalog fails once when the catalog is another file than at the last
+// reading: another process that met a damaged one may only have begun to fill
+// the new, and who took what is missing for gone would empty shards.
+func (x *Index) sameCatalog(c *conn) error {
+	if x.memory != "" {
+		return nil
+	}
+	var info os.FileInfo
+	if c != nil {
+		info = c.info
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	was := x.catalog
+	x.catalog = info
+	if was != nil && (info == nil || !os.SameFile(was, info)) {
+		return damaged(errReplaced)
+	}
+	return nil
 }
 
 // conditions collects what a lookup asks for.
@@ -116,14 +141,11 @@ func (x *Index) Files(ctx context.Context, which ingest.FileLookup) ([]ingest.Fi
 // Update applies removals, then puts, as a whole. It waits for the write lock a
 // bounded time, then fails with an error that wraps ingest.ErrBusy.
 func (x *Index) Update(ctx context.Context, change ingest.CatalogChange) error {
-	c, err := x.acquire(ctx, catalogOf(x), true)
+	c, err := x.begin(ctx, catalogOf(x))
 	if err != nil {
 		return err
 	}
 	defer x.release(c)
-	if err := c.begin(ctx); err != nil {
-		return err
-	}
 	before := c.db.TotalChanges()
 	if err := c.apply(ctx, &change); err != nil {
 		c.rollback()

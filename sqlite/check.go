@@ -17,7 +17,7 @@ type Health struct {
 	Schema  int
 	Sources int64 // catalogued files
 	Shards  []ShardHealth
-	Damaged []string // files that were set aside
+	Damaged []string // damaged files that were kept by an earlier version
 }
 
 // ShardHealth is what can be said of one shard.
@@ -33,7 +33,8 @@ type ShardHealth struct {
 }
 
 // Check gathers facts about the index; with integrity it also reads every page
-// of it, which takes long. What is wrong with a shard is in its Problem.
+// of it, which takes long. What is wrong with a shard is in its Problem; a
+// damaged one is removed, for the next use to make it anew.
 func (x *Index) Check(ctx context.Context, integrity bool) (Health, error) {
 	h := Health{Path: x.dir, Schema: schemaVersion}
 	err := x.readCatalog(ctx, `SELECT count(*) FROM files`, func(r row) error {
@@ -74,7 +75,7 @@ func (h *Health) measure(dir string) error {
 		if err != nil {
 			return err
 		}
-		if ok, _ := filepath.Match("*"+damagedSuffix+"*", d.Name()); ok {
+		if isLeftover(d.Name()) {
 			h.Damaged = append(h.Damaged, path)
 		}
 		h.Size += info.Size()
@@ -119,14 +120,16 @@ func (x *Index) checkShard(ctx context.Context, workspace string, integrity bool
 // kept connection will not do: the full-text check judges by the segments that
 // the connection saw last, and takes later ones for damage.
 func (x *Index) integrity(ctx context.Context, at place, h *ShardHealth) error {
-	c, err := x.open(ctx, at, false)
+	c, err := x.openPatiently(ctx, at, false)
 	if c == nil || err != nil {
 		return err
 	}
-	defer c.close()
+	c.broken = true // not to be kept
+	defer x.release(c)
 	return c.rowsOf(ctx, `PRAGMA integrity_check(1)`, func(r row) error {
 		if said := r.text(0); said != "ok" {
 			h.Problem = said
+			x.condemn(c, damageError(said))
 		}
 		return nil
 	})

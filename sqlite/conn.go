@@ -54,7 +54,10 @@ func (x *Index) dial(ctx context.Context, at place, writer bool) (c *conn, err e
 	if c.db, err = sqlite3.OpenFlags(name, flags); err != nil {
 		return c, err
 	}
-	return c, c.setUp(ctx)
+	if err = c.setUp(ctx); isDamage(err) {
+		err = c.fail(ctx, err)
+	}
+	return c, err
 }
 
 func (c *conn) setUp(ctx context.Context) error {
@@ -103,33 +106,26 @@ func (c *conn) close() (err error) {
 }
 
 // fail gives an error of the driver its meaning: the end of the context wins,
-// damage is remembered so that the shard is set aside before its next use.
+// damage condemns the file, see damage.go.
 func (c *conn) fail(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil && (errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.BUSY)):
 		return ctx.Err()
-	case isDamage(err):
+	case isDamage(err) && !errors.Is(err, ingest.ErrDamaged):
 		c.broken = true
-		if !c.at.catalog {
-			c.x.markDamaged(c)
+		if c.info == nil {
+			break
 		}
+		c.x.condemn(c, err)
+		return damaged(err)
 	}
 	return fault.Wrap(fault.IndexFailed, err)
 }
 
-// damage is what a file says that is no whole database of ours.
-const damage = damageError("the file is no whole database")
-
-type damageError string
-
-func (d damageError) Error() string { return string(d) }
-
-func isBusy(err error) bool { return errors.Is(err, sqlite3.BUSY) || errors.Is(err, ingest.ErrBusy) }
-
-func isDamage(err error) bool {
-	return errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.NOTADB) || errors.Is(err, damage)
+func isBusy(err error) bool {
+	return errors.Is(err, sqlite3.BUSY) || errors.Is(err, ingest.ErrBusy) || errors.Is(err, errReplaced)
 }
 
 // begin starts a transaction that holds the write lock.

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,7 +22,8 @@ const (
 	shardFolder   = "shards"
 	shardSuffix   = ".db"
 	newPrefix     = "new-"
-	damagedSuffix = ".damaged-"
+	damagedSuffix = ".damaged-" // of files that earlier versions kept
+	lockFile      = "lock"
 
 	folderMode = 0o700
 	fileMode   = 0o600
@@ -51,40 +51,31 @@ func shardName(workspace string) string {
 }
 
 // prepareFolder makes the index's folder and the shards' below it. A folder
-// that holds other things than an index keeps its mode: it is not ours.
-func prepareFolder(dir string) error {
-	shards := filepath.Join(dir, shardFolder)
-	info, err := os.Stat(dir)
+// that is there keeps its mode: it may hold other things and be others' as well.
+func (x *Index) prepareFolder() error {
+	info, err := os.Stat(x.dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		if err := os.MkdirAll(dir, folderMode); err != nil {
+		if err := os.MkdirAll(x.dir, folderMode); err != nil {
 			return err
 		}
 	case err != nil:
 		return err
 	case !info.IsDir():
 		return fault.New(fault.IndexFailed, "the index path exists and is no folder")
-	default:
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return err
-		}
-		if len(entries) > 0 && sniff(filepath.Join(dir, catalogFile)) != ours {
-			break
-		}
-		if info.Mode().Perm() != folderMode {
-			if err := os.Chmod(dir, folderMode); err != nil {
-				return err
-			}
-		}
 	}
-	if kind := sniff(filepath.Join(dir, catalogFile)); kind != ours && kind != missing {
-		return kind.refuse()
+	found, err := x.look(catalogOf(x))
+	if err == nil {
+		err = found.refuse()
 	}
+	if err != nil {
+		return err
+	}
+	shards := filepath.Join(x.dir, shardFolder)
 	if err := os.MkdirAll(shards, folderMode); err != nil {
 		return err
 	}
-	if info, err := os.Stat(shards); err != nil || info.Mode().Perm() == folderMode {
+	if info, err = os.Stat(shards); err != nil || info.Mode().Perm() == folderMode || found.kind != ours {
 		return err
 	}
 	return os.Chmod(shards, folderMode)
@@ -94,43 +85,113 @@ func prepareFolder(dir string) error {
 type content uint8
 
 const (
-	missing content = iota
-	ours
-	stranger // another application's database
-	noDatabase
+	missing    content = iota
+	empty              // nobody's yet
+	ours               // a database of ours, as far as its header goes
+	stranger           // another application's database
+	noDatabase         // a file that is none
+	noFile             // a folder, a link or a device
 )
 
-func (k content) refuse() error {
-	if k == stranger {
-		return fault.New(fault.IndexFailed, "the index holds a database of another application")
+// sight is what was seen at a path.
+type sight struct {
+	kind content
+	info os.FileInfo // nil: missing
+}
+
+// absent reports whether a database can be made there.
+func (s sight) absent() bool { return s.kind == missing || s.kind == empty }
+
+// refuse is why the file stays as it is and is not used, damage if it is a
+// whole database of ours no longer; nil if it is or can become one.
+func (s sight) refuse() error {
+	switch s.kind {
+	case stranger:
+		return unusable("the index holds a database of another application").fault()
+	case noDatabase, noFile:
+		return unusable("the index holds a file that is no database").fault()
 	}
-	return fault.New(fault.IndexFailed, "the index holds a file that is no database")
+	return nil
+}
+
+// look says what is at a place. A file without a header was ours if it can have
+// been nobody else's: a shard by its folder and name, the catalog by the shards
+// beside it. A file that cannot be read says nothing: that is an error.
+func (x *Index) look(at place) (sight, error) {
+	found, err := sniff(at.path)
+	if err != nil || found.kind != noDatabase {
+		return found, err
+	}
+	if at.catalog {
+		shards, err := x.shardFiles()
+		if err != nil || len(shards) == 0 {
+			return found, err
+		}
+	}
+	found.kind = ours
+	return found, nil
 }
 
 // sniff looks at a file without SQLite, so that nothing is created beside a
 // stranger's database. The application id is in the first page from the moment
 // the file is there: see create.
-func sniff(path string) content {
+func sniff(path string) (sight, error) {
 	info, err := os.Lstat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return missing
-	}
-	if err != nil || !info.Mode().IsRegular() {
-		return noDatabase
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return sight{}, nil
+	case err != nil:
+		return sight{}, err
+	case !info.Mode().IsRegular():
+		return sight{noFile, info}, nil
 	}
 	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return sight{}, nil
+	}
 	if err != nil {
-		return noDatabase
+		return sight{}, err
 	}
 	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return sight{}, err
+	}
 	var head [100]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil || !bytes.HasPrefix(head[:], []byte("SQLite format 3\x00")) {
-		return noDatabase
+	n, err := io.ReadFull(f, head[:])
+	switch {
+	case errors.Is(err, io.EOF):
+		return sight{empty, info}, nil
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return sight{}, err
+	case n < len(head) || !bytes.HasPrefix(head[:], []byte("SQLite format 3\x00")):
+		return sight{noDatabase, info}, nil
+	case binary.BigEndian.Uint32(head[68:]) != application:
+		return sight{stranger, info}, nil
 	}
-	if binary.BigEndian.Uint32(head[68:]) != application {
-		return stranger
+	return sight{ours, info}, nil
+}
+
+// shardFiles returns the paths of the databases of ours among the shards.
+func (x *Index) shardFiles() (paths []string, err error) {
+	folder := filepath.Join(x.dir, shardFolder)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
 	}
-	return ours
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != shardSuffix || strings.HasPrefix(e.Name(), newPrefix) {
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
+		found, err := sniff(path)
+		if err != nil {
+			return nil, err
+		}
+		if found.kind == ours {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
 }
 
 // readyCompanions makes the files that SQLite would make with a mode of its
@@ -140,6 +201,8 @@ func readyCompanions(path string) error {
 		name := path + suffix
 		info, err := os.Lstat(name)
 		switch {
+		case errors.Is(err, os.ErrNotExist) && suffix == "":
+			return err // it went this moment, and is not ours to make here
 		case errors.Is(err, os.ErrNotExist):
 			f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
 			if err == nil {
@@ -185,18 +248,18 @@ func (x *Index) create(ctx context.Context, at place) error {
 	if err = errors.Join(err, c.close()); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(at.path); errors.Is(err, os.ErrNotExist) {
+	return x.exclusively(ctx, func() error {
+		found, err := sniff(at.path)
+		if err != nil || !found.absent() {
+			return err
+		}
 		// What a database that is gone may have left would be taken for this one's.
-		os.Remove(at.path + "-wal")
-		os.Remove(at.path + "-shm")
-	}
-	if err = os.Link(tmp, at.path); err != nil && !errors.Is(err, os.ErrExist) {
-		err = os.Rename(tmp, at.path) // a file system without links
-	}
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	return err
+		removeAll(at.path)
+		if err = os.Link(tmp, at.path); err != nil && !errors.Is(err, os.ErrExist) {
+			err = os.Rename(tmp, at.path) // a file system without links
+		}
+		return err
+	})
 }
 
 func removeAll(path string) {
@@ -217,32 +280,4 @@ func clearStale(dir string) {
 			os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
-}
-
-// setAside renames a damaged database of ours, so that it can be made anew. An
-// earlier damaged one of the same name goes: what it holds may have been
-// forgotten since.
-func (x *Index) setAside(path string, cause error) error {
-	x.dropIdle(path)
-	if old, err := filepath.Glob(globEscape(path) + damagedSuffix + "*"); err == nil {
-		for _, name := range old {
-			os.Remove(name)
-		}
-	}
-	aside := path + damagedSuffix + time.Now().UTC().Format("20060102T150405.000")
-	if err := os.Rename(path, aside); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: a damaged file cannot be set aside: %w", fault.IndexFailed, err)
-	}
-	os.Rename(path+"-wal", aside+"-wal")
-	os.Remove(path + "-shm")
-	x.log.Warn("damaged index file set aside", "path", aside, "cause", fmt.Sprint(cause))
-	return nil
-}
-
-// globEscape makes a path stand for itself in a pattern.
-func globEscape(path string) string {
-	if filepath.Separator == '\\' {
-		return path
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

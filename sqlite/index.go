@@ -36,7 +36,7 @@ type Options struct {
 	Dir         string        // the index's folder; made 0700 if it is not there
 	Logger      *slog.Logger  // nil discards
 	BusyTimeout time.Duration // how long to wait for another writer; 0: 5 s
-	MaxOpen     int           // connections kept open between uses; 0: 32
+	MaxOpen     int           // connections open at a time, of three descriptors each; 0: 32
 }
 
 // Index is an open index. It is safe for concurrent use, by any number of
@@ -55,10 +55,13 @@ type Index struct {
 
 	mu      sync.Mutex
 	closed  bool
-	keep    int
-	idle    []*conn                // oldest first
-	keepers map[string]*conn       // what keeps the databases of an index in memory alive, by path
-	damaged map[string]os.FileInfo // shards to be set aside before their next use, by path
+	keep    int                  // most connections to be open
+	opened  int                  // how many are; see room.go
+	idle    []*conn              // oldest first
+	views   []*snapshot          // those that have a connection, the latest read last
+	keepers map[string]*conn     // what keeps the databases of an index in memory alive, by path
+	damaged map[string]condemned // files to be removed before their next use, by path
+	catalog os.FileInfo          // the catalog's file as it was last read; nil: never
 	rows    map[string]cached
 }
 
@@ -84,9 +87,10 @@ var (
 	_ ingest.Shards  = (*Index)(nil)
 )
 
-// Open opens the index in a folder and makes what is not there. A path that is
-// no folder, and a catalog that is not ours or of a newer version, is
-// fault.IndexFailed and left as it is; an older version is made anew.
+// Open opens the index in a folder and makes what is not there; a folder that is
+// there keeps its mode. A path that is no folder, and a catalog that is not ours
+// or of a newer version, is fault.IndexFailed and left as it is; an older
+// version, an empty file and a damaged catalog are made anew.
 func Open(ctx context.Context, o Options) (*Index, error) {
 	if o.Dir == "" {
 		return nil, fault.New(fault.InvalidConfig, "the index needs a folder")
@@ -100,7 +104,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		return nil, err
 	}
 	x.dir = dir
-	if err := prepareFolder(dir); err != nil {
+	if err := x.prepareFolder(); err != nil {
 		return nil, fmt.Errorf("index folder: %w", fault.Wrap(fault.IndexFailed, err))
 	}
 	if err := x.openCatalog(ctx); err != nil {
@@ -128,7 +132,7 @@ func OpenMemory(ctx context.Context) (*Index, error) {
 func newIndex(o Options) (*Index, error) {
 	x := &Index{
 		log: o.Logger, busy: o.BusyTimeout, keep: o.MaxOpen,
-		keepers: map[string]*conn{}, damaged: map[string]os.FileInfo{}, rows: map[string]cached{},
+		keepers: map[string]*conn{}, damaged: map[string]condemned{}, rows: map[string]cached{},
 	}
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
@@ -150,18 +154,19 @@ func newIndex(o Options) (*Index, error) {
 }
 
 // openCatalog makes sure that the catalog is there and ours. A damaged catalog
-// of ours is set aside and begun anew: it holds nothing that cannot be found again.
+// of ours is begun anew: it holds nothing that cannot be found again.
 func (x *Index) openCatalog(ctx context.Context) error {
 	c, err := x.acquire(ctx, catalogOf(x), true)
-	if isDamage(err) && x.memory == "" && sniff(x.catalogPath()) == ours {
-		if err = x.setAside(x.catalogPath(), err); err == nil {
-			c, err = x.acquire(ctx, catalogOf(x), true)
-		}
+	if errors.Is(err, ingest.ErrDamaged) {
+		c, err = x.acquire(ctx, catalogOf(x), true)
 	}
 	if err != nil {
 		return fault.Wrap(fault.IndexFailed, err)
 	}
 	x.release(c)
+	if x.memory == "" {
+		x.removeLeftovers()
+	}
 	return nil
 }
 
@@ -184,7 +189,10 @@ func (x *Index) Close() error {
 	for _, c := range x.keepers {
 		idle = append(idle, c)
 	}
-	x.closed, x.idle, x.keepers = true, nil, nil
+	for _, d := range x.damaged {
+		d.file.Close()
+	}
+	x.closed, x.idle, x.keepers, x.damaged = true, nil, nil, nil
 	x.mu.Unlock()
 	var errs []error
 	for _, c := range idle {

@@ -17,10 +17,8 @@ type log struct {
 
 var _ query.Log = (*log)(nil)
 
+// cursor returns the cursor of the session, within enter and leave.
 func (l *log) cursor(ctx context.Context) (*cursor, error) {
-	if err := l.s.open(); err != nil {
-		return nil, err
-	}
 	if l.k == nil {
 		k, err := l.s.c.cursor(ctx, l.num)
 		if err != nil {
@@ -28,22 +26,25 @@ func (l *log) cursor(ctx context.Context) (*cursor, error) {
 		}
 		l.k = k
 	}
+	l.k.c = l.s.c // it may have been given up meanwhile
 	return l.k, nil
 }
 
 // States returns the shadow runs.
 func (l *log) States(ctx context.Context) ([]query.Shadow, error) {
-	if err := l.s.open(); err != nil {
+	if err := l.s.enter(ctx); err != nil {
 		return nil, err
 	}
+	defer l.s.leave()
 	return l.s.c.shadows(ctx, l.num)
 }
 
 // Surface returns the current list, closing records included.
 func (l *log) Surface(ctx context.Context) ([]int64, error) {
-	if err := l.s.open(); err != nil {
+	if err := l.s.enter(ctx); err != nil {
 		return nil, err
 	}
+	defer l.s.leave()
 	nodes, err := l.s.c.nodes(ctx, l.num)
 	if err != nil {
 		return nil, err
@@ -59,6 +60,10 @@ func (l *log) Surface(ctx context.Context) ([]int64, error) {
 
 // Removed returns what an event took out.
 func (l *log) Removed(ctx context.Context, seq int64) ([]int64, error) {
+	if err := l.s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer l.s.leave()
 	k, err := l.cursor(ctx)
 	if err != nil {
 		return nil, err
@@ -83,6 +88,10 @@ func (l *log) Removed(ctx context.Context, seq int64) ([]int64, error) {
 // Derived returns who cites an event. Runs are kept by the length of their
 // reach, so each length is one short range around seq.
 func (l *log) Derived(ctx context.Context, seq int64) ([]int64, error) {
+	if err := l.s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer l.s.leave()
 	k, err := l.cursor(ctx)
 	if err != nil {
 		return nil, err
@@ -133,15 +142,20 @@ func (l *log) Derived(ctx context.Context, seq int64) ([]int64, error) {
 // Checkpoint returns the nearest place to read from, the start of the source if
 // none is kept.
 func (l *log) Checkpoint(ctx context.Context, seq int64) (session.Checkpoint, error) {
-	if err := l.s.open(); err != nil {
+	if err := l.s.enter(ctx); err != nil {
 		return session.Checkpoint{}, err
 	}
+	defer l.s.leave()
 	p, _, err := l.s.c.checkpoint(ctx, l.num, seq)
 	return p, err
 }
 
 // Documents returns the entries of a range of events.
 func (l *log) Documents(ctx context.Context, from, to int64) ([]query.Document, error) {
+	if err := l.s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer l.s.leave()
 	k, err := l.cursor(ctx)
 	if err != nil {
 		return nil, err

@@ -21,9 +21,10 @@ const maxPhrase = 64
 // function collect, called for each matching document, notes it and returns
 // NULL, which is a tenth of the price of a row.
 func (s *snapshot) Match(ctx context.Context, phrase []string, within []query.Span) ([]query.Posting, error) {
-	if err := s.open(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
+	defer s.leave()
 	switch {
 	case len(phrase) > maxPhrase:
 		return nil, fault.New(fault.InvalidQuery, "The query has more than %d words.", maxPhrase)

@@ -13,7 +13,7 @@ import (
 )
 
 // acquire returns a connection to a database, kept or new. A writer makes the
-// database if it is not there; a reader gets nil. A damaged shard is set aside
+// database if it is not there; a reader gets nil. A damaged file is removed
 // first: that is, for a reader it is not there.
 func (x *Index) acquire(ctx context.Context, at place, writer bool) (*conn, error) {
 	if err := ctx.Err(); err != nil {
@@ -26,18 +26,17 @@ func (x *Index) acquire(ctx context.Context, at place, writer bool) (*conn, erro
 		}
 		at.path = path
 	}
-	c, mark, err := x.takeIdle(at.path, writer)
+	if err := x.removeDamaged(ctx, at.path); err != nil {
+		return nil, fault.Wrap(fault.IndexFailed, err)
+	}
+	c, err := x.takeIdle(at.path, writer)
 	if c != nil || err != nil {
 		return c, err
 	}
-	if mark != nil {
-		if err := x.setMarkedAside(at.path, mark); err != nil {
-			return nil, err
-		}
-	}
 	c, err = x.openPatiently(ctx, at, writer)
-	if isDamage(err) && !at.catalog && x.memory == "" {
-		if err = x.setAside(at.path, err); err == nil {
+	if errors.Is(err, ingest.ErrDamaged) && !at.catalog {
+		// Nothing was read from this shard yet, so nothing is known that the new one lacks.
+		if err = x.removeDamaged(ctx, at.path); err == nil {
 			c, err = x.openPatiently(ctx, at, writer)
 		}
 	}
@@ -52,7 +51,11 @@ func (x *Index) acquire(ctx context.Context, at place, writer bool) (*conn, erro
 // wait that it has for locks.
 func (x *Index) openPatiently(ctx context.Context, at place, writer bool) (*conn, error) {
 	for deadline := time.Now().Add(x.busy); ; {
-		c, err := x.open(ctx, at, writer)
+		var c *conn
+		err := x.withRoom(func() (err error) {
+			c, err = x.open(ctx, at, writer)
+			return err
+		})
 		if !isBusy(err) || ctx.Err() != nil || !time.Now().Before(deadline) {
 			return c, err
 		}
@@ -60,40 +63,56 @@ func (x *Index) openPatiently(ctx context.Context, at place, writer bool) (*conn
 	}
 }
 
+// errReplaced says that another process put a file in a path's place while it was opened.
+const errReplaced = replaced("another process replaced the file")
+
+type replaced string
+
+func (r replaced) Error() string { return string(r) }
+
 // open makes a new connection to a database that is there or, for a writer, made.
 func (x *Index) open(ctx context.Context, at place, writer bool) (*conn, error) {
 	if x.memory == "" {
-		kind := sniff(at.path)
-		if kind == missing && !writer {
-			return nil, nil
+		found, err := x.look(at)
+		if err != nil || found.absent() && !writer {
+			return nil, err
 		}
-		if kind == missing {
+		if found.absent() {
 			// The folder too may be gone: caches are emptied under running programs.
-			if err := prepareFolder(x.dir); err != nil {
+			if err := x.prepareFolder(); err != nil {
 				return nil, err
 			}
 			if err := x.create(ctx, at); err != nil {
 				return nil, err
 			}
-			kind = sniff(at.path)
+			if found, err = x.look(at); err != nil {
+				return nil, err
+			}
 		}
-		switch {
-		case kind == noDatabase && !at.catalog:
-			return nil, damage
-		case kind != ours:
-			return nil, kind.refuse()
+		if err := found.refuse(); err != nil {
+			return nil, err
 		}
 	}
-	c, err := x.dial(ctx, at, writer)
-	if errors.Is(err, os.ErrNotExist) && !writer {
+	c, err := x.dialWithRoom(ctx, at, writer)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && writer:
+		return nil, errReplaced
+	case errors.Is(err, os.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	if err := c.check(ctx); err != nil {
+	err = c.check(ctx)
+	// SQLite opens the log with the first read. Only if the file is still at its
+	// path by now are the two known to belong together.
+	if !c.current() {
+		err = errReplaced
+	} else if isDamage(err) && !errors.Is(err, ingest.ErrDamaged) {
+		err = c.fail(ctx, err)
+	}
+	if err != nil {
 		c.broken = true
-		c.close()
+		x.shut(c)
 		return nil, err
 	}
 	return c, nil
@@ -110,13 +129,16 @@ func (c *conn) check(ctx context.Context) error {
 		return err
 	}
 	if !c.at.catalog {
-		holds := ""
+		holds, rows := "", 0
 		err = c.rowsOf(ctx, `SELECT workspace FROM shard`, func(r row) error {
-			holds = r.text(0)
+			holds, rows = r.text(0), rows+1
 			return nil
 		})
 		if err != nil {
 			return err
+		}
+		if rows != 1 {
+			return damage // the transaction that made it wrote one
 		}
 		if holds != c.at.workspace {
 			return fault.New(fault.IndexFailed, "a shard holds another workspace than its name says")
@@ -144,22 +166,24 @@ func (x *Index) release(c *conn) {
 	}
 	x.mu.Unlock()
 	if excess != nil {
-		excess.close()
+		x.shut(excess)
+	}
+	if c.broken {
+		if err := x.removeDamaged(context.Background(), c.path); err != nil {
+			x.log.Warn(err.Error(), "path", c.path) // tried again before its next use
+		}
 	}
 }
 
 // takeIdle returns a kept connection, the latest used first, if its file is
-// still the one at the path; mark is the file at the path that was found
-// damaged, if any.
-func (x *Index) takeIdle(path string, writer bool) (c *conn, mark os.FileInfo, err error) {
+// still the one at the path.
+func (x *Index) takeIdle(path string, writer bool) (*conn, error) {
 	for {
 		x.mu.Lock()
 		if x.closed {
 			x.mu.Unlock()
-			return nil, nil, fmt.Errorf("%w: the index is closed", fault.IndexFailed)
+			return nil, fmt.Errorf("%w: the index is closed", fault.IndexFailed)
 		}
-		mark = x.damaged[path]
-		delete(x.damaged, path)
 		at := -1
 		for i, c := range slices.Backward(x.idle) {
 			if c.path == path && c.writer == writer {
@@ -167,17 +191,17 @@ func (x *Index) takeIdle(path string, writer bool) (c *conn, mark os.FileInfo, e
 				break
 			}
 		}
-		if at < 0 || mark != nil {
+		if at < 0 {
 			x.mu.Unlock()
-			return nil, mark, nil
+			return nil, nil
 		}
-		c = x.idle[at]
+		c := x.idle[at]
 		x.idle = slices.Delete(x.idle, at, at+1)
 		x.mu.Unlock()
 		if c.current() {
-			return c, nil, nil
+			return c, nil
 		}
-		c.close()
+		x.shut(c)
 	}
 }
 
@@ -204,26 +228,8 @@ func (x *Index) dropIdle(path string) {
 	delete(x.rows, path)
 	x.mu.Unlock()
 	for _, c := range drop {
-		c.close()
+		x.shut(c)
 	}
-}
-
-func (x *Index) markDamaged(c *conn) {
-	if c.info == nil {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.damaged[c.path] = c.info
-}
-
-// setMarkedAside sets a file aside unless another process has done so.
-func (x *Index) setMarkedAside(path string, mark os.FileInfo) error {
-	if info, err := os.Stat(path); err != nil || !os.SameFile(info, mark) {
-		x.dropIdle(path)
-		return nil
-	}
-	return x.setAside(path, damage)
 }
 
 // inMemory returns the name of a database in memory, "" if a reader asks for

@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 // child appends to the session that is there, one document a transaction:
 // twenty times, or until it is killed.
 func child(dir, work string) error {
+	if work == "many" {
+		return childOfMany(dir)
+	}
 	ctx := context.Background()
 	x, err := Open(ctx, Options{Dir: dir})
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/yorehq/yore/fault"
 )
 
 const (
@@ -124,9 +122,9 @@ func (c *conn) isOurs(ctx context.Context) (older bool, err error) {
 	}
 	switch {
 	case id != application:
-		return false, fault.New(fault.IndexFailed, "the index holds a database of another application")
+		return false, unusable("the index holds a database of another application").fault()
 	case version > schemaVersion:
-		return false, fault.New(fault.IndexFailed, "the index was made by a newer version (schema %d, this program knows %d)", version, schemaVersion)
+		return false, unusable(fmt.Sprintf("the index was made by a newer version (schema %d, this program knows %d)", version, schemaVersion)).fault()
 	}
 	return version < schemaVersion, nil
 }

@@ -9,56 +9,133 @@ import (
 	"github.com/yorehq/yore/query"
 )
 
-// snapshot is a read transaction on a connection of its own.
+// snapshot is a read transaction on a connection of its own. While it is not
+// being read the connection may be taken from it: see room.go.
 type snapshot struct {
-	c          *conn
+	x          *Index
+	at         place
 	generation uint64
 	totals     query.Totals
 	names      map[uint32]string // event types; nil: not read yet
 	block      textBlock         // the texts read last
+
+	// Guarded by the mutex of x, but for c while uses is not 0.
+	c      *conn // nil: given up
+	uses   int   // calls that are inside
+	closed bool
 }
 
 var _ query.Snapshot = (*snapshot)(nil)
 
 // Snapshot opens a view of a workspace as of its last commit.
 func (x *Index) Snapshot(ctx context.Context, workspace string) (query.Snapshot, error) {
-	c, err := x.acquire(ctx, x.shardOf(workspace), false)
+	s := &snapshot{x: x, at: x.shardOf(workspace)}
+	c, err := s.begin(ctx)
 	if c == nil || err != nil {
 		return nil, err
 	}
-	s := &snapshot{c: c}
-	err = c.exec(ctx, `BEGIN`)
-	if err == nil {
-		// The first read fixes what the transaction sees.
-		err = c.rowsOf(ctx, `SELECT generation, documents, tokens FROM shard`, func(r row) error {
-			s.generation = r.uint64(0)
-			s.totals = query.Totals{Documents: r.int(1), Tokens: r.int(2)}
-			return nil
-		})
-	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
+	s.c = c
+	x.mu.Lock()
+	s.enlist()
+	x.mu.Unlock()
 	return s, nil
+}
+
+// begin opens a read transaction and reads what the snapshot is of. It returns
+// nil if there is no shard.
+func (s *snapshot) begin(ctx context.Context) (*conn, error) {
+	for {
+		c, err := s.x.acquire(ctx, s.at, false)
+		if c == nil || err != nil {
+			return nil, err
+		}
+		err = c.exec(ctx, `BEGIN`)
+		if err == nil {
+			// The first read fixes what the transaction sees.
+			err = c.rowsOf(ctx, `SELECT generation, documents, tokens FROM shard`, func(r row) error {
+				s.generation = r.uint64(0)
+				s.totals = query.Totals{Documents: r.int(1), Tokens: r.int(2)}
+				return nil
+			})
+		}
+		if err == nil && c.current() {
+			return c, nil
+		}
+		c.rollback()
+		c.broken = c.broken || err == nil // its file went meanwhile
+		s.x.release(c)
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// enlist makes the connection one that can be taken back. Databases in memory
+// have no descriptors.
+func (s *snapshot) enlist() {
+	if s.x.memory == "" {
+		s.x.views = append(s.x.views, s)
+	}
+}
+
+func (s *snapshot) delist() {
+	s.x.views = slices.DeleteFunc(s.x.views, func(v *snapshot) bool { return v == s })
 }
 
 // Close ends the view. It may be called again.
 func (s *snapshot) Close() error {
-	if s.c == nil {
-		return nil
+	s.x.mu.Lock()
+	c := s.c
+	s.c, s.closed = nil, true
+	s.delist()
+	s.x.mu.Unlock()
+	if c != nil {
+		c.rollback()
+		s.x.release(c)
 	}
-	s.c.rollback()
-	s.c.x.release(s.c)
-	s.c = nil
 	return nil
 }
 
-func (s *snapshot) open() error {
-	if s.c == nil {
+// enter makes the view readable until leave, which follows if there is no error.
+func (s *snapshot) enter(ctx context.Context) error {
+	s.x.mu.Lock()
+	if s.closed {
+		s.x.mu.Unlock()
 		return fmt.Errorf("%w: the snapshot is closed", fault.IndexFailed)
 	}
-	return nil
+	s.uses++
+	c := s.c
+	s.x.mu.Unlock()
+	if c != nil {
+		return nil
+	}
+	was := s.generation
+	totals := s.totals
+	c, err := s.begin(ctx)
+	if err == nil && c != nil && s.generation == was {
+		s.c = c
+		return nil
+	}
+	s.generation, s.totals = was, totals
+	if c != nil {
+		c.rollback()
+		s.x.release(c)
+	}
+	if err == nil {
+		err = fault.New(fault.StaleCursor, "The history changed while more workspaces were searched than are kept open: repeat the call.")
+	}
+	s.leave()
+	return err
+}
+
+// leave ends what enter began.
+func (s *snapshot) leave() {
+	s.x.mu.Lock()
+	defer s.x.mu.Unlock()
+	if s.uses--; s.uses == 0 && s.c != nil {
+		s.delist()
+		s.enlist()
+	}
 }
 
 func (s *snapshot) Generation() uint64 { return s.generation }
@@ -68,10 +145,11 @@ func (s *snapshot) Totals() query.Totals { return s.totals }
 // Sessions returns the sessions in ascending Num, from memory while the shard
 // has not changed.
 func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
-	if err := s.open(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	x := s.c.x
+	defer s.leave()
+	x := s.x
 	x.mu.Lock()
 	kept, ok := x.rows[s.c.path]
 	x.mu.Unlock()
@@ -113,9 +191,10 @@ func (s *snapshot) types(ctx context.Context) (map[uint32]string, error) {
 
 // Documents returns metadata for ascending ids, each of which must be there.
 func (s *snapshot) Documents(ctx context.Context, ids []query.DocID) ([]query.Document, error) {
-	if err := s.open(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
+	defer s.leave()
 	types, err := s.types(ctx)
 	if err != nil {
 		return nil, err
@@ -135,9 +214,10 @@ func (s *snapshot) Documents(ctx context.Context, ids []query.DocID) ([]query.Do
 
 // Text returns a document's text, "" if it has none.
 func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
-	if err := s.open(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return "", err
 	}
+	defer s.leave()
 	var first query.DocID
 	var packed []byte
 	err := s.c.rowsOf(ctx, `SELECT first, CASE WHEN first = ? THEN NULL ELSE data END FROM texts
@@ -152,7 +232,7 @@ func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
 		return "", err
 	}
 	if packed != nil {
-		block, err := unpack(s.c.x.dec, first, packed)
+		block, err := unpack(s.x.dec, first, packed)
 		if err != nil {
 			return "", s.c.fail(ctx, err)
 		}

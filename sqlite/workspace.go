@@ -19,14 +19,7 @@ func (x *Index) Workspaces(ctx context.Context) ([]string, error) {
 	if x.memory != "" {
 		return x.memoryWorkspaces(), nil
 	}
-	entries, err := os.ReadDir(filepath.Join(x.dir, shardFolder))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.Wrap(fault.IndexFailed, err)
-	}
-	return x.diskWorkspaces(ctx, entries)
+	return x.diskWorkspaces(ctx)
 }
 
 func (x *Index) memoryWorkspaces() []string {
@@ -44,7 +37,7 @@ func (x *Index) memoryWorkspaces() []string {
 
 // diskWorkspaces names the workspaces of shard files: most are known to the
 // catalog, the rest say it themselves.
-func (x *Index) diskWorkspaces(ctx context.Context, entries []os.DirEntry) ([]string, error) {
+func (x *Index) diskWorkspaces(ctx context.Context) ([]string, error) {
 	known := map[string]string{shardName(""): ""}
 	err := x.readCatalog(ctx, `SELECT DISTINCT cwd FROM files`, func(r row) error {
 		cwd := r.text(0)
@@ -54,21 +47,28 @@ func (x *Index) diskWorkspaces(ctx context.Context, entries []os.DirEntry) ([]st
 	if err != nil {
 		return nil, err
 	}
+	var paths []string
+	err = x.withRoom(func() (err error) {
+		paths, err = x.shardFiles()
+		return err
+	})
+	if err != nil {
+		return nil, fault.Wrap(fault.IndexFailed, err)
+	}
 	var all []string
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), shardSuffix)
-		if !ok || strings.HasPrefix(name, newPrefix) {
-			continue
-		}
-		path := filepath.Join(x.dir, shardFolder, e.Name())
-		if kind := sniff(path); kind != ours {
-			continue
-		}
-		cwd, ok := known[name]
+	for _, path := range paths {
+		cwd, ok := known[strings.TrimSuffix(filepath.Base(path), shardSuffix)]
 		if !ok {
-			if cwd, err = x.askShard(ctx, path); err != nil {
+			err := x.withRoom(func() (err error) {
+				cwd, err = x.askShard(ctx, path)
+				return err
+			})
+			if isUnusable(err) || errors.Is(err, ingest.ErrDamaged) {
 				x.log.Warn("index file passed over", "path", path, "cause", err.Error())
 				continue
+			}
+			if err != nil {
+				return nil, err
 			}
 		}
 		all = append(all, cwd)
@@ -77,22 +77,43 @@ func (x *Index) diskWorkspaces(ctx context.Context, entries []os.DirEntry) ([]st
 	return all, ctx.Err()
 }
 
+// unusable is why a file among ours is none that can be used, and stays.
+type unusable string
+
+func (u unusable) Error() string { return string(u) }
+
+func (u unusable) fault() error {
+	return &fault.Error{Code: fault.IndexFailed, Safe: string(u), Cause: u}
+}
+
+func isUnusable(err error) bool {
+	var u unusable
+	return errors.As(err, &u)
+}
+
 // askShard reads which workspace a shard's file is of.
 func (x *Index) askShard(ctx context.Context, path string) (cwd string, err error) {
-	c, err := x.dial(ctx, place{path: path}, false)
-	if err != nil {
-		return "", err
+	c, err := x.dialWithRoom(ctx, place{path: path}, false)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", unusable("it is gone")
 	}
-	defer c.close()
+	if err != nil {
+		return "", fault.Wrap(fault.IndexFailed, err)
+	}
+	c.broken = true // it was opened without the checks of open
+	defer x.release(c)
 	if older, err := c.isOurs(ctx); err != nil || older {
-		return "", errors.Join(err, fmt.Errorf("of an older schema: %t", older))
+		if err == nil {
+			err = unusable("it has an older schema")
+		}
+		return "", err
 	}
 	err = c.rowsOf(ctx, `SELECT workspace FROM shard`, func(r row) error {
 		cwd = r.text(0)
 		return nil
 	})
 	if err == nil && shardName(cwd)+shardSuffix != filepath.Base(path) {
-		err = errors.New("it holds another workspace than its name says")
+		err = unusable("it holds another workspace than its name says")
 	}
 	return cwd, err
 }
@@ -114,8 +135,8 @@ func (x *Index) RemoveShard(ctx context.Context, workspace string) error {
 		return nil
 	}
 	x.dropIdle(at.path)
-	if sniff(at.path) == missing {
-		return nil
+	if found, err := sniff(at.path); err != nil || found.kind == missing {
+		return fault.Wrap(fault.IndexFailed, err)
 	}
 	c, err := x.acquire(ctx, at, true)
 	if err != nil {

@@ -12,20 +12,24 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// Peek returns the saved state of a shard's sessions, in ascending Num.
+// Peek returns the saved state of a shard's sessions, in ascending Num. A shard
+// that turns out damaged is none.
 func (x *Index) Peek(ctx context.Context, workspace string) ([]ingest.Stored, error) {
 	c, err := x.acquire(ctx, x.shardOf(workspace), false)
 	if c == nil || err != nil {
 		return nil, err
 	}
-	defer x.release(c)
 	all, _, err := c.stored(ctx)
+	x.release(c)
+	if errors.Is(err, ingest.ErrDamaged) {
+		return nil, x.removeDamaged(ctx, c.path)
+	}
 	return all, err
 }
 
 // Write runs work in one transaction under the shard's write lock.
 func (x *Index) Write(ctx context.Context, workspace string, work func(ingest.Writer) error) error {
-	c, err := x.begin(ctx, workspace)
+	c, err := x.begin(ctx, x.shardOf(workspace))
 	if err != nil {
 		return err
 	}
@@ -58,10 +62,10 @@ func (x *Index) Write(ctx context.Context, workspace string, work func(ingest.Wr
 	return nil
 }
 
-// begin takes a shard's write lock, making the shard if it is not there.
-func (x *Index) begin(ctx context.Context, workspace string) (*conn, error) {
+// begin takes the write lock of a database, making it if it is not there.
+func (x *Index) begin(ctx context.Context, at place) (*conn, error) {
 	for {
-		c, err := x.acquire(ctx, x.shardOf(workspace), true)
+		c, err := x.acquire(ctx, at, true)
 		if err != nil {
 			return nil, err
 		}

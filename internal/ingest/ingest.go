@@ -85,7 +85,23 @@ func (in *Ingester) Work() Work {
 // Refresh brings a scope up to date, newest sessions first, committing as it
 // goes. An empty scope only discovers new files. If its context ends it returns
 // the context's error with the coverage so far. progress may be nil.
-func (in *Ingester) Refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (session.Coverage, error) {
+//
+// A damaged file of the index is met in the midst of work that was planned with
+// what it held, so everything is looked at again then.
+func (in *Ingester) Refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (c session.Coverage, err error) {
+	for range damagesPerCall {
+		if c, err = in.refresh(ctx, scope, progress); !errors.Is(err, ErrDamaged) || ctx.Err() != nil {
+			break
+		}
+	}
+	return c, err
+}
+
+// damagesPerCall bounds how many damaged files one call gets over: a disk that
+// damages whatever is written would be read without end.
+const damagesPerCall = 8
+
+func (in *Ingester) refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (session.Coverage, error) {
 	var sum session.Coverage
 	if err := in.discover(ctx); errors.Is(err, ErrBusy) {
 		sum.Stale = true // another process is discovering

@@ -80,6 +80,15 @@ type Shards interface {
 	Purge(ctx context.Context, workspace string) (done bool, err error)
 }
 
+// ErrDamaged says that a call met a damaged file of the catalog or of a shard.
+// The file is removed: what the index knew of it has to be found again, from the
+// discovery of files on.
+const ErrDamaged = damaged("a file of the index was damaged")
+
+type damaged string
+
+func (d damaged) Error() string { return string(d) }
+
 // ErrBusy says that another process holds a shard's write lock.
 const ErrBusy = busy("another process is writing to the shard")
 

@@ -1,0 +1,182 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/ingest"
+)
+
+// A file of ours that turns out damaged is removed and made anew from the logs.
+// It is not kept: nobody could say later which of the texts in it were of
+// sessions that are deleted by now, and whatever it holds is in the logs. Only
+// what SQLite or a record calls damaged is; a file that cannot be opened or
+// read, for want of descriptors, rights or a sound disk, stays as it is.
+//
+// Whoever meets the damage removes the file when it gives its connection back,
+// so that the next use, in any process, finds none and makes it. Removing and
+// making happen under one lock, and what is removed is the very file that was
+// found damaged: another process may have put a new one in its place. A
+// connection to a file that is gone notices when its next transaction begins.
+
+// damage is what a file says that is no whole database of ours.
+const damage = damageError("the file is no whole database")
+
+type damageError string
+
+func (d damageError) Error() string { return string(d) }
+
+func isDamage(err error) bool {
+	var own damageError
+	return errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.NOTADB) || errors.As(err, &own)
+}
+
+// damaged is the failure of the call that met damage.
+func damaged(cause error) error {
+	return &fault.Error{
+		Code:  fault.IndexFailed,
+		Safe:  "A part of the search index was damaged and is made again: repeat the call.",
+		Cause: fmt.Errorf("%w: %w", ingest.ErrDamaged, cause),
+	}
+}
+
+// condemned is a file that was found damaged. It is kept open: the number of an
+// inode may be given to another file once nobody has it open.
+type condemned struct {
+	info  os.FileInfo
+	file  *os.File
+	cause error
+}
+
+// condemn notes that the file that a connection has open is to be removed before
+// its next use.
+func (x *Index) condemn(c *conn, cause error) {
+	if c.info == nil {
+		return // in memory
+	}
+	f, err := os.Open(c.path)
+	if err != nil {
+		return // gone already, or whoever meets it next will try again
+	}
+	info, err := f.Stat()
+	if err != nil || !os.SameFile(info, c.info) {
+		f.Close()
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if _, ok := x.damaged[c.path]; ok || x.closed {
+		f.Close()
+		return
+	}
+	x.damaged[c.path] = condemned{info, f, cause}
+}
+
+// removeDamaged removes the file at a path if it was found damaged and is still
+// that one.
+func (x *Index) removeDamaged(ctx context.Context, path string) error {
+	x.mu.Lock()
+	found, ok := x.damaged[path]
+	delete(x.damaged, path)
+	x.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	x.dropIdle(path)
+	err := x.withRoom(func() error {
+		return x.exclusively(ctx, func() error { return x.remove(path, found) })
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if _, again := x.damaged[path]; again || x.closed {
+			found.file.Close()
+		} else {
+			x.damaged[path] = found
+		}
+		return fmt.Errorf("a damaged index file cannot be removed: %w", err)
+	}
+	found.file.Close()
+	if path == x.catalogPath() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.catalog = nil // its end is known
+	}
+	return nil
+}
+
+// remove is what removeDamaged does under the lock.
+func (x *Index) remove(path string, found condemned) error {
+	info, err := os.Lstat(path)
+	if err != nil || !os.SameFile(info, found.info) {
+		return err // another process was here
+	}
+	if runtime.GOOS == "windows" {
+		found.file.Close() // it could not be removed
+	}
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	removeAll(path)
+	x.log.Warn("damaged index file removed, to be made again", "path", path, "cause", found.cause.Error())
+	return nil
+}
+
+// removeLeftovers removes the damaged files that earlier versions kept.
+func (x *Index) removeLeftovers() {
+	for _, folder := range []string{x.dir, filepath.Join(x.dir, shardFolder)} {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if isLeftover(e.Name()) {
+				os.Remove(filepath.Join(folder, e.Name()))
+			}
+		}
+	}
+}
+
+func isLeftover(name string) bool {
+	base, _, ok := strings.Cut(name, shardSuffix+damagedSuffix)
+	if !ok {
+		return false
+	}
+	return base+shardSuffix == catalogFile || len(base) == len(shardName("")) && strings.Trim(base, "0123456789abcdef") == ""
+}
+
+// exclusively runs what makes or removes files, one at a time among all
+// processes. The lock is SQLite's own on a database that stays empty: it ends
+// with its holder, on every system.
+func (x *Index) exclusively(ctx context.Context, work func() error) (err error) {
+	path := filepath.Join(x.dir, lockFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	c := &conn{x: x, path: path}
+	defer c.guard(&err)
+	if c.db, err = sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE); err != nil {
+		return err
+	}
+	defer c.close()
+	if err = c.db.BusyTimeout(x.busy); err != nil {
+		return err
+	}
+	c.db.SetInterrupt(ctx)
+	if err = c.execAll(`BEGIN EXCLUSIVE`); err != nil {
+		return err
+	}
+	return work()
+}
