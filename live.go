@@ -2,7 +2,9 @@ package yore
 
 import (
 	"context"
+	"strings"
 
+	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/session"
@@ -17,16 +19,26 @@ type Live struct {
 
 // Register adds a live session without events. If a stored log of the same
 // agent and id in the same workspace states another header, the two contradict
-// each other: searches leave the session out and direct targets fail.
+// each other: searches leave the session out and direct targets fail. A header
+// that no DSH log may have is refused: a workspace is an absolute path.
 func (h *History) Register(header session.Header) (*Live, error) {
 	if header.Agent == "" {
 		header.Agent = session.DSH
+	}
+	if header.Cwd != "" && !absolute(header.Cwd) {
+		return nil, fault.New(fault.CorruptSession, "the workspace is no absolute path")
 	}
 	l, err := h.live.Register(context.Background(), header)
 	if err != nil {
 		return nil, err
 	}
 	return &Live{l, dsh.NewDecoder(header)}, nil
+}
+
+// absolute takes the paths of every system, as a reader of DSH logs does.
+func absolute(p string) bool {
+	drive := len(p) > 2 && p[1] == ':' && (p[2] == '/' || p[2] == '\\') && 'a' <= p[0]|0x20 && p[0]|0x20 <= 'z'
+	return drive || strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\`)
 }
 
 // Append adds one event, or one packed row of stream chunks, written as a line

@@ -65,13 +65,13 @@ type app struct {
 
 	settings settings
 	logger   *slog.Logger
-	json     bool
 	began    bool // the command line was understood
 	partial  bool // the answer is not complete
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.newRoot()
+	helpCommands(root)
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
@@ -193,11 +193,45 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
 	return root
 }
 
+// helpCommands makes the commands that Cobra adds by itself refuse what they do
+// not know, like all others.
+func helpCommands(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args = cobra.NoArgs
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		case "help":
+			c.Run = nil
+			c.Args = func(_ *cobra.Command, args []string) error {
+				_, rest, err := root.Find(args)
+				if err == nil && len(rest) > 0 {
+					err = fmt.Errorf("there is no command %q to explain", strings.Join(args, " "))
+				}
+				return err
+			}
+			c.RunE = func(_ *cobra.Command, args []string) error {
+				about, _, err := root.Find(args)
+				if err != nil {
+					return err
+				}
+				about.InitDefaultHelpFlag()
+				return about.Help()
+			}
+		}
+	}
+}
+
 // prepare resolves the configuration before any command runs.
 func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	// Cobra would look at these only later, when a wrong use is no longer told
 	// from a failure.
 	if err := cmd.ValidateFlagGroups(); err != nil {
+		return err
+	}
+	if err := checkFlags(cmd); err != nil {
 		return err
 	}
 	a.began = true
@@ -220,7 +254,7 @@ func unconfigured(cmd *cobra.Command) bool {
 		return true
 	}
 	switch cmd.Name() {
-	case "version", "demo", "help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+	case "version", "demo", "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return true
 	}
 	return false

@@ -11,6 +11,7 @@ import (
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
 )
 
 // eventsOptions are what `yore events` is asked.
@@ -113,6 +114,8 @@ func (a *app) listEvents(ctx context.Context, g *authz.Grant, o eventsOptions, f
 	if err != nil {
 		return err
 	}
+	covered := session.Coverage{Clipped: list.Clipped}
+	a.covered(covered)
 	if o.json {
 		for _, e := range list.Entries {
 			if err := a.emitLine(render.EntryJSON(list.Info.Header.Key(), e)); err != nil {
@@ -135,6 +138,9 @@ func (a *app) listEvents(ctx context.Context, g *authz.Grant, o eventsOptions, f
 	}
 	if err := a.emitPainted(b.String()); err != nil {
 		return err
+	}
+	if text := render.CoverageText(covered); text != "" {
+		a.note("%s", strings.TrimSuffix(text, "\n"))
 	}
 	if list.Next != "" {
 		a.note("More events follow: --seq-from %d goes on, --limit takes more at once.", list.Entries[len(list.Entries)-1].Seq+1)

@@ -2,14 +2,19 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/yorehq/yore"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/session"
 )
 
@@ -35,7 +40,11 @@ func (s *sessionFlags) flags(cmd *cobra.Command) {
 func (s *sessionFlags) filter(ctx context.Context, c *corpus) (query.SessionFilter, error) {
 	f := query.SessionFilter{Scope: c.scope, Roots: s.roots}
 	for _, a := range s.agents {
-		f.Agents = append(f.Agents, session.Agent(a))
+		agent, err := knownAgent(a)
+		if err != nil {
+			return f, err
+		}
+		f.Agents = append(f.Agents, agent)
 	}
 	for _, v := range s.availability {
 		if v != string(query.Live) && v != string(query.Persisted) {
@@ -55,6 +64,81 @@ func (s *sessionFlags) filter(ctx context.Context, c *corpus) (query.SessionFilt
 		f.IDs = append(f.IDs, k.String())
 	}
 	return f, err
+}
+
+// maxValues is how many values one flag takes.
+const maxValues = 1000
+
+// checkFlags refuses flags that are given and say nothing, which would silently
+// choose nothing or everything, and lists without an end.
+func checkFlags(cmd *cobra.Command) error {
+	for _, name := range []string{"session", "agent", "parent", "availability", "type", "surface"} {
+		if f := cmd.Flags().Lookup(name); f == nil || !f.Changed {
+			continue
+		}
+		values, err := cmd.Flags().GetStringSlice(name)
+		switch {
+		case err != nil:
+			return err
+		case len(values) == 0 || slices.Contains(values, ""):
+			return fmt.Errorf("--%s has an empty value: leave it out to not filter", name)
+		case len(values) > maxValues:
+			return fmt.Errorf("--%s has %d values: want at most %d", name, len(values), maxValues)
+		}
+	}
+	for _, name := range []string{"text", "created-from", "created-to", "time-from", "time-to", "workspace"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.TrimSpace(f.Value.String()) == "" {
+			return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
+		}
+	}
+	return nil
+}
+
+// knownAgent returns the agent of a name. The list is closed: a misspelled one
+// must not look like an agent without sessions.
+func knownAgent(name string) (session.Agent, error) {
+	var known []string
+	for _, r := range yore.Readers() {
+		if r.Agent() != archive.Agent { // whose sessions are of the others
+			known = append(known, string(r.Agent()))
+		}
+	}
+	if slices.Contains(known, name) {
+		return session.Agent(name), nil
+	}
+	text := fmt.Sprintf("--agent is %q: want %s or %s", name, strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
+	for _, k := range known {
+		if close(strings.ToLower(name), k) {
+			text += fmt.Sprintf("; did you mean %s?", k)
+			break
+		}
+	}
+	return "", fault.New(fault.InvalidFilter, "%s", text)
+}
+
+// close reports whether a word was likely meant: one begins with the other, or
+// at most two characters would have to be changed, put in or taken out.
+func close(given, meant string) bool {
+	if len(given) > 1 && (strings.HasPrefix(meant, given) || strings.HasPrefix(given, meant)) {
+		return true
+	}
+	row := make([]int, len(meant)+1) // of Levenshtein's table
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(given) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(meant) {
+			cost := diagonal
+			if given[i] != meant[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(meant)] <= min(2, len(meant)-1)
 }
 
 // eventFlags choose events.

@@ -37,7 +37,9 @@ for it.`,
 			if err != nil {
 				return err
 			}
-			a.covered(coverage)
+			covered := coverage
+			covered.Clipped = 0 // as much as can be is indexed
+			a.covered(covered)
 			if asJSON {
 				return a.emitLine(render.CoverageJSON(coverage, false))
 			}
@@ -78,6 +80,9 @@ func indexed(c session.Coverage) string {
 	}
 	if c.Unreadable > 0 {
 		fmt.Fprintf(&b, "unreadable  %d  (`yore doctor` says why)\n", c.Unreadable)
+	}
+	if c.Damaged > 0 {
+		fmt.Fprintf(&b, "damaged     %d  (up to date as far as they can be read; `yore doctor` says where)\n", c.Damaged)
 	}
 	return b.String()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -128,23 +127,56 @@ func (c *corpus) target(ctx context.Context, text string) (*authz.Grant, error) 
 	if failed != nil {
 		return nil, failed
 	}
-	if several {
-		named := slices.DeleteFunc(infos, func(i query.Info) bool {
-			return string(i.Header.ID) != text && i.Header.Key().String() != text
-		})
-		return nil, fault.New(fault.InvalidFilter, "several sessions have this id, give --workspace or AGENT:ID: %s", names(named, true))
+	key, failed := c.resolve(text, infos)
+	if failed != nil {
+		return nil, failed
 	}
-	found := slices.DeleteFunc(infos, func(i query.Info) bool {
-		return !strings.HasPrefix(string(i.Header.ID), text) && !strings.HasPrefix(i.Header.Key().String(), text)
-	})
-	switch len(found) {
-	case 0:
-		return nil, c.unknown(text)
-	case 1:
-		id := found[0].Header.Key().String()
-		return c.view.Target(ctx, &id)
+	id := key.String()
+	return c.view.Target(ctx, &id)
+}
+
+// resolve finds the one session that a text names: by its exact id, then as
+// agent:id, then by the beginning of either.
+func (c *corpus) resolve(text string, infos []query.Info) (session.Key, error) {
+	for _, reads := range []func(query.Info) bool{
+		func(i query.Info) bool { return string(i.Header.ID) == text },
+		func(i query.Info) bool { return i.Header.Key().String() == text },
+		func(i query.Info) bool {
+			return strings.HasPrefix(string(i.Header.ID), text) || strings.HasPrefix(i.Header.Key().String(), text)
+		},
+	} {
+		var found []query.Info
+		for _, i := range infos {
+			if reads(i) {
+				found = append(found, i)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return found[0].Header.Key(), nil
+		case len(found) > 1:
+			return session.Key{}, c.ambiguous(text, found)
+		}
 	}
-	return nil, fault.New(fault.InvalidFilter, "%d sessions begin with %s, type more of it: %s", len(found), render.Name(text), names(found, c.scope.All))
+	return session.Key{}, c.unknown(text)
+}
+
+// ambiguous refuses a text that names several sessions, with what tells them apart.
+func (c *corpus) ambiguous(text string, found []query.Info) error {
+	ids, keys := map[session.ID]bool{}, map[session.Key]bool{}
+	for _, i := range found {
+		ids[i.Header.ID], keys[i.Header.Key()] = true, true
+	}
+	how := "name one as AGENT:ID, or choose by --workspace DIR in place of --all"
+	switch {
+	case len(ids) > 1:
+		return fault.New(fault.InvalidFilter, "%d sessions begin with %s, type more of it: %s", len(found), render.Name(text), names(found, c.scope.All))
+	case len(keys) == len(found):
+		how = "name one as AGENT:ID"
+	case len(keys) == 1:
+		how = "choose by --workspace DIR in place of --all"
+	}
+	return fault.New(fault.InvalidFilter, "several sessions have the id %s, %s: %s", render.Name(string(found[0].Header.ID)), how, names(found, true))
 }
 
 func (c *corpus) unknown(text string) error {
@@ -164,7 +196,7 @@ func names(found []query.Info, everywhere bool) string {
 	for _, i := range found[:min(len(found), maxCandidates)] {
 		name := render.Name(string(i.Header.ID))
 		if everywhere {
-			name = render.Name(i.Header.Key().String()) + " in " + render.Name(i.Header.Cwd)
+			name = render.Name(i.Header.Key().String()) + " in " + render.Workspace(i.Header)
 		}
 		names = append(names, name)
 	}
@@ -189,20 +221,34 @@ func (c *corpus) visible(ctx context.Context) ([]query.Info, error) {
 	}
 }
 
-// keys resolves the ids of a filter to keys.
+// keys resolves the ids of a filter to keys, many of them by one look at all sessions.
 func (c *corpus) keys(ctx context.Context, ids []string) ([]session.Key, error) {
+	var infos []query.Info
+	if len(ids) > 1 {
+		var err error
+		if infos, err = c.visible(ctx); err != nil {
+			return nil, err
+		}
+	}
 	var keys []session.Key
 	for _, id := range ids {
-		g, err := c.target(ctx, id)
+		key, err := c.resolve(id, infos)
+		if errors.Is(err, fault.Unauthorized) {
+			// No list has a session whose sources contradict each other.
+			var g *authz.Grant
+			if g, err = c.target(ctx, id); err == nil {
+				key = g.Header().Key()
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, g.Header().Key())
+		keys = append(keys, key)
 	}
 	return keys, nil
 }
 
 // covered remembers what an answer may have missed.
 func (a *app) covered(c session.Coverage) {
-	a.partial = a.partial || c.Behind > 0 || c.Unreadable > 0 || c.Stale
+	a.partial = a.partial || c.Behind > 0 || c.Unreadable > 0 || c.Damaged > 0 || c.Clipped > 0 || c.Stale
 }

@@ -85,7 +85,7 @@ func (a *app) search(cmd *cobra.Command, o searchOptions, text string) (err erro
 	a.covered(page.Coverage)
 	if !o.json {
 		return a.emitPainted(render.SessionsText(render.Sessions{
-			Hits: page.Hits, Capped: page.More, Shared: page.Shared, Coverage: page.Coverage,
+			Hits: page.Hits, Capped: page.More, Shared: page.Shared, Workspaces: o.scope.all, Coverage: page.Coverage,
 		}, 0))
 	}
 	for _, h := range page.Hits {

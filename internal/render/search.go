@@ -42,7 +42,7 @@ func SessionsText(r Sessions, inline int) string {
 			b.WriteString(" " + availability(h.Info))
 		}
 		if r.Workspaces {
-			b.WriteString(" in " + workspace(h.Info.Header))
+			b.WriteString(" in " + Workspace(h.Info.Header))
 		}
 		b.WriteString(": " + title(h.Info) + "\n")
 		hit(&b, h.Best)
@@ -73,7 +73,8 @@ func EventsText(r Events, inline int) string {
 	return list.text(heading(r.Info)+"\n", inline)
 }
 
-func workspace(h session.Header) string {
+// Workspace prints a session's workspace.
+func Workspace(h session.Header) string {
 	if h.Cwd == "" {
 		return "no workspace"
 	}
