@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -194,6 +195,37 @@ func rawsOf(t *testing.T, r reader.Reader, src reader.Source) []session.Raw {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// The bytes of an event may be many; they are held only where they are asked for.
+func TestLongNatives(t *testing.T) {
+	dir := t.TempDir()
+	h := session.Header{Agent: "dsh", ID: "long", CreatedAt: 1, Cwd: "/w"}
+	src := reader.Source{Agent: archive.Agent, Root: dir, Path: archive.Path(dir, h), Header: h}
+	var b bytes.Buffer
+	enc, err := archive.NewEncoder(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = enc.Begin(archive.Origin{Header: h})
+	text := bytes.Repeat([]byte("0123456789\"abcde"), 4<<20)
+	coded := append([]byte{0xff}, text...)
+	for seq, native := range [][]byte{[]byte("short"), text, coded, []byte("short")} {
+		e := session.Event{Seq: int64(seq), Type: "tool/code-dispatch", Time: 1}
+		err = errors.Join(err, enc.Add(session.Raw{Event: e, Native: native}, 1))
+	}
+	err = errors.Join(err, enc.End(reader.Position{Next: 4}), os.MkdirAll(filepath.Dir(src.Path), 0o700), os.WriteFile(src.Path, b.Bytes(), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 80 << 20
+	readertest.WindowMemory(t, archive.New(), src, session.Range{}, most)
+	for seq, want := range map[int64][]byte{0: []byte("short"), 1: text, 2: coded} {
+		got := readertest.WindowMemory(t, archive.New(), src, session.One(seq), uint64(most+3*len(want)))
+		if len(got) != 4 || !bytes.Equal(got[seq].Native, want) || got[3].Native != nil {
+			t.Errorf("event %d comes back as %d bytes of %d", seq, len(got[seq].Native), len(want))
+		}
+	}
 }
 
 // A long archive has many frames: windows and resumed reads find their way.

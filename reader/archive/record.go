@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/jsonl"
@@ -269,8 +267,7 @@ func parseNative(text []byte, wanted bool) (native []byte, time *int64, ok bool)
 	case !wanted:
 		return nil, time, true
 	case plain != nil:
-		native, err := jsontext.AppendUnquote(make([]byte, 0, len(plain)), plain)
-		return native, time, err == nil
+		return jsonl.Unquote(plain), time, true
 	}
 	native, err := base64.StdEncoding.AppendDecode(nil, coded[1:len(coded)-1])
 	return native, time, err == nil

@@ -95,6 +95,72 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
+// A window holds no more of a long line than a read does, but for the bytes that
+// are asked for.
+func TestLongLinesInWindow(t *testing.T) {
+	const most = 160 << 20
+	long := blocks("r1", "a1", "user", resultBlock("c1", strings.Repeat("long text ", 6<<20))).String()
+	src := project(t, lines(user("u1", "", "hi"), answer("a1", "u1", "m", callBlock("c1", "T", object{})))+long+"\n"+lines(user("u2", "r1", "on")))
+	for _, seq := range []int64{-1, 1, 3, 4} {
+		room := most
+		if seq == 3 {
+			room += len(long)
+		}
+		raws := readertest.WindowMemory(t, New(), src, session.One(seq), uint64(room))
+		for _, r := range raws {
+			if (r.Native != nil) != (r.Event.Seq == seq) {
+				t.Errorf("the bytes of %d asked for: %d has %d", seq, r.Event.Seq, len(r.Native))
+			}
+		}
+		if seq == 3 && len(raws[3].Native) < 60<<20 {
+			t.Errorf("the long block has %d bytes", len(raws[3].Native))
+		}
+	}
+}
+
+// Values may lie as deep in one another as a line is long.
+func TestDeepLines(t *testing.T) {
+	var text string
+	var want []string
+	parent := ""
+	for i, n := range []int{9_998, 9_999, 10_000, 10_001, 200_000, 6_000_000} {
+		id := fmt.Sprint("u", i)
+		line := user(id, parent, fmt.Sprint("prompt ", i)).String()
+		text += line[:len(line)-1] + `,"toolUseResult":` + strings.Repeat("[", n) + strings.Repeat("]", n) + "}\n"
+		want, parent = append(want, fmt.Sprint("prompt ", i)), id
+	}
+	events, fold, tail := readAll(t, project(t, text))
+	var got []string
+	for _, e := range events {
+		got = append(got, plainBody(e.Body.Blocks))
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(fold.Surface()) != len(want) || len(tail.Skips) > 0 {
+		t.Errorf("surface %v, skips %+v (-want +got):\n%s", fold.Surface(), tail.Skips, diff)
+	}
+}
+
+// What is passed over is named with its place, its line, its length and why.
+func TestSkips(t *testing.T) {
+	first := lines(user("u1", "", "hi"))
+	const torn = `{"type":"user"`
+	second := lines(user("u2", "u1", "on"))
+	src := project(t, first+torn+"\n"+second)
+	_, _, tail := readAll(t, src)
+	want := []reader.Skip{{
+		Place: session.Place{Offset: int64(len(first))}, Line: 2, Length: int64(len(torn)) + 1, Reason: "the line is no JSON record",
+	}}
+	if diff := cmp.Diff(want, tail.Skips); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	appendTo(t, src.Path, "noise\n")
+	_, tail, err := readertest.ReadFrom(New(), src, tail.Position)
+	want[0].Place.Offset += int64(len(torn) + 1 + len(second))
+	want[0].Line, want[0].Length = 4, int64(len("noise\n"))
+	if diff := cmp.Diff(want, tail.Skips); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 // talk makes a log of n turns with a question, a call, its result and an answer.
 func talk(n int) string {
 	var b strings.Builder

@@ -161,9 +161,62 @@ func TestDamagedCompressed(t *testing.T) {
 	}
 	whole := compress(t, lines(append([]string{metaLine(idA, "")}, records...)...))
 	root := home(t, map[string]string{rollout(idA) + ".zst": whole[:len(whole)/2]})
-	events, tail := readAll(t, source(t, root, rollout(idA)+".zst"))
+	src := source(t, root, rollout(idA)+".zst")
+	events, tail := readAll(t, src)
 	if len(events) < 1000 || len(events) > 20_000 || len(tail.Skips) != 1 {
 		t.Errorf("%d events, skips %+v", len(events), tail.Skips)
+	}
+	text := lines(append([]string{metaLine(idA, "")}, records[:len(events)-1]...)...)
+	skip := tail.Skips[0]
+	if skip.Place != (session.Place{Offset: int64(len(text))}) || skip.Line != int64(len(events))+1 || skip.Rest != 0 || skip.Reason == "" {
+		t.Errorf("behind %d events of %d bytes: %+v", len(events), len(text), skip)
+	}
+	// Damaged in the middle, the rest of the file is not read; each read says so.
+	damaged := []byte(whole)
+	for i := range 64 {
+		damaged[len(damaged)/2+i] ^= 0x55
+	}
+	put(t, root, rollout(idB)+".zst", string(damaged))
+	src = source(t, root, rollout(idB)+".zst")
+	_, tail = readAll(t, src)
+	for range 2 {
+		if len(tail.Skips) != 1 || tail.Skips[0].Rest < int64(len(damaged)/4) || tail.Skips[0].Rest > int64(len(damaged)/2) {
+			t.Errorf("of %d bytes, damaged in the middle: %+v", len(damaged), tail.Skips)
+		}
+		var err error
+		if _, tail, err = readertest.ReadFrom(New(), src, tail.Position); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What is no record is named with its place, its line, its length and why.
+func TestSkips(t *testing.T) {
+	first := lines(metaLine(idA, ""), itemLine(1, userItem("", "hi")))
+	root := home(t, map[string]string{rollout(idA): first + "noise\n" + lines(itemLine(2, assistantItem("", "ho")))})
+	_, tail := readAll(t, source(t, root, rollout(idA)))
+	var got []string
+	for _, s := range tail.Skips {
+		got = append(got, fmt.Sprintf("%d+%d, line %d, %d: %s", s.Place.Offset, s.Length, s.Line, s.Rest, s.Reason))
+	}
+	want := []string{fmt.Sprintf("%d+5, line 3, 0: the line is no JSON record", len(first))}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Values may lie as deep in one another as a line is long.
+func TestDeepLines(t *testing.T) {
+	records := []string{metaLine(idA, "")}
+	var want []string
+	for i, n := range []int{9_998, 9_999, 10_000, 10_001, 200_000, 6_000_000} {
+		line := itemLine(i+1, userItem("", fmt.Sprint("prompt ", i)))
+		records = append(records, line[:len(line)-1]+`,"more":`+strings.Repeat("[", n)+strings.Repeat("]", n)+"}")
+		want = append(want, fmt.Sprint("human: prompt ", i))
+	}
+	events, tail := readAll(t, source(t, home(t, map[string]string{rollout(idA): lines(records...)}), rollout(idA)))
+	if diff := cmp.Diff(want, surface(t, events)); diff != "" || len(tail.Skips) > 0 {
+		t.Errorf("skips %+v (-want +got):\n%s", tail.Skips, diff)
 	}
 }
 
@@ -183,6 +236,10 @@ func TestLongLine(t *testing.T) {
 	}
 	if got := said(&events[2]); got != "human: what is it?" {
 		t.Errorf("%q", got)
+	}
+	readertest.WindowMemory(t, New(), src, session.Range{}, 100<<20)
+	if got := readertest.WindowMemory(t, New(), src, session.One(1), uint64(100<<20+len(long))); string(got[1].Native) != long || got[2].Native != nil {
+		t.Error("the bytes of one event are not those of its line")
 	}
 	raws := window(t, src, 1, 3)
 	if string(raws[0].Native) != long || string(raws[1].Native) != image {

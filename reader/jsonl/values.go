@@ -164,8 +164,17 @@ func Text(v []byte) string {
 	if inner := v[1 : len(v)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)
 	}
+	return string(Unquote(v))
+}
+
+// Unquote is Text as bytes, always a copy.
+func Unquote(v []byte) []byte {
+	if !IsString(v) {
+		return nil
+	}
+	// The error is about invalid UTF-8, which has been replaced.
 	text, _ := jsontext.AppendUnquote(make([]byte, 0, len(v)), v)
-	return string(text)
+	return text
 }
 
 // Filled reports whether v is a string that is not empty.
