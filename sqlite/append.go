@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -71,7 +72,7 @@ func (w *writer) addEntries(ctx context.Context, k *cursor, entries []ingest.Ent
 			return fmt.Errorf("%w: an entry with seq %d behind %d", fault.IndexFailed, e.Seq, last)
 		}
 		last = e.Seq
-		r := record{seq: e.Seq, time: e.Time, sameness: e.Sameness, role: query.RoleOf(e.Speaker, e.First), flags: flagsOf(e)}
+		r := record{seq: e.Seq, time: e.Time, sameness: cmp.Or(e.Sameness, e.Native), role: query.RoleOf(e.Speaker, e.First), flags: flagsOf(e)}
 		if r.kind, err = types.number(ctx, e.Type); err != nil {
 			return err
 		}
@@ -131,6 +132,9 @@ func flagsOf(e *ingest.Entry) (flags uint8) {
 	}
 	if e.Clipped {
 		flags |= flagClipped
+	}
+	if e.Sameness == 0 && e.Native != 0 {
+		flags |= flagNative
 	}
 	return flags
 }

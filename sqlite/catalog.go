@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"math/bits"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -19,31 +18,10 @@ func (x *Index) readCatalog(ctx context.Context, sql string, each func(row) erro
 		return err
 	}
 	defer x.release(c)
-	if err := x.sameCatalog(c); c == nil || err != nil {
+	if err := x.sameFile(x.catalogPath(), c); c == nil || err != nil {
 		return err
 	}
 	return c.rowsOf(ctx, sql, each, args...)
-}
-
-// sameCatalog fails once when the catalog is another file than at the last
-// reading: another process that met a damaged one may only have begun to fill
-// the new, and who took what is missing for gone would empty shards.
-func (x *Index) sameCatalog(c *conn) error {
-	if x.memory != "" {
-		return nil
-	}
-	var info os.FileInfo
-	if c != nil {
-		info = c.info
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	was := x.catalog
-	x.catalog = info
-	if was != nil && (info == nil || !os.SameFile(was, info)) {
-		return damaged(errReplaced)
-	}
-	return nil
 }
 
 // conditions collects what a lookup asks for.

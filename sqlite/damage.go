@@ -26,6 +26,10 @@ import (
 // making happen under one lock, and what is removed is the very file that was
 // found damaged: another process may have put a new one in its place. A
 // connection to a file that is gone notices when its next transaction begins.
+//
+// Who planned with a file and then finds none, or another that somebody may only
+// have begun to fill, must not take what is missing for what is not there: see
+// sameFile.
 
 // damage is what a file says that is no whole database of ours.
 const damage = damageError("the file is no whole database")
@@ -105,12 +109,15 @@ func (x *Index) removeDamaged(ctx context.Context, path string) error {
 		return fmt.Errorf("a damaged index file cannot be removed: %w", err)
 	}
 	found.file.Close()
-	if path == x.catalogPath() {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.catalog = nil // its end is known
-	}
 	return nil
+}
+
+// clearDamaged removes a damaged file after its use; if that fails it is tried
+// again before its next use.
+func (x *Index) clearDamaged(path string) {
+	if err := x.removeDamaged(context.Background(), path); err != nil {
+		x.log.Warn(err.Error(), "path", path)
+	}
 }
 
 // remove is what removeDamaged does under the lock.
@@ -127,6 +134,26 @@ func (x *Index) remove(path string, found condemned) error {
 	}
 	removeAll(path)
 	x.log.Warn("damaged index file removed, to be made again", "path", path, "cause", found.cause.Error())
+	return nil
+}
+
+// sameFile notes which file is at a path; c is nil if there is none. It fails
+// once if that is another than this Index saw there before, so that everything
+// is looked at again.
+func (x *Index) sameFile(path string, c *conn) error {
+	if x.memory != "" {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	was, ok := x.seen[path]
+	if ok && (c == nil || !os.SameFile(was, c.info)) {
+		clear(x.seen)
+		return damaged(errReplaced)
+	}
+	if c != nil {
+		x.seen[path] = c.info
+	}
 	return nil
 }
 

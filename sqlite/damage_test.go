@@ -266,11 +266,13 @@ func TestDamageMetTwice(t *testing.T) {
 	old := inode(t, path)
 	y.condemn(&conn{path: path, info: old}, damage)
 	x.condemn(&conn{path: path, info: old}, damage)
+	settle(t, x)
 	put(t, x, "two", "new text")
 	fresh := inode(t, path)
 	if os.SameFile(old, fresh) {
 		t.Fatal("the damaged file is still there")
 	}
+	settle(t, y)
 	if got := hits(t, y, "new"); got != 1 {
 		t.Errorf("%d hits in the new file", got)
 	}
@@ -308,6 +310,79 @@ func TestReplacedCatalog(t *testing.T) {
 	}
 }
 
+// TestReplacedShard: a call that planned with a shard does not answer from the
+// one that another process has only begun to fill.
+func TestReplacedShard(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		use  func(x *Index) error
+	}{
+		{"Snapshot", func(x *Index) error {
+			view, err := x.Snapshot(t.Context(), workspace)
+			if view != nil {
+				view.Close()
+			}
+			return err
+		}},
+		{"Peek", func(x *Index) error {
+			_, err := x.Peek(t.Context(), workspace)
+			return err
+		}},
+		{"Write", func(x *Index) error {
+			return x.Write(t.Context(), workspace, func(ingest.Writer) error { return nil })
+		}},
+	} {
+		for _, refilled := range []bool{false, true} {
+			t.Run(fmt.Sprint(c.name, refilled), func(t *testing.T) {
+				x := openAt(t, t.TempDir())
+				y := openAt(t, x.dir)
+				put(t, x, "one", "text")
+				if all, err := y.Peek(t.Context(), workspace); len(all) != 1 || err != nil {
+					t.Fatalf("Peek = %v, %v", all, err)
+				}
+				path := x.shardOf(workspace).path
+				x.condemn(&conn{path: path, info: inode(t, path)}, damage)
+				if err := x.removeDamaged(t.Context(), path); err != nil {
+					t.Fatal(err)
+				}
+				if settle(t, x); refilled {
+					put(t, x, "two", "text")
+				}
+				if err := c.use(y); !errors.Is(err, ingest.ErrDamaged) || errors.Is(err, ingest.ErrBusy) {
+					t.Errorf("%s = %v", c.name, err)
+				}
+				if err := c.use(y); err != nil {
+					t.Errorf("%s again = %v", c.name, err)
+				}
+			})
+		}
+	}
+}
+
+// TestDamageBetween: a shard that is found damaged after it was planned with is
+// not taken for one that is not there.
+func TestDamageBetween(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	put(t, x, "one", "text")
+	if _, err := x.Purge(t.Context(), workspace); err != nil {
+		t.Fatal(err)
+	}
+	path := x.shardOf(workspace).path
+	x.dropIdle(path) // into the file with all of it
+	if all, err := x.Peek(t.Context(), workspace); len(all) != 1 || err != nil {
+		t.Fatalf("Peek = %v, %v", all, err)
+	}
+	x.dropIdle(path)
+	overwrite(t, path, 0)
+	if view, err := x.Snapshot(t.Context(), workspace); view != nil || !errors.Is(err, ingest.ErrDamaged) {
+		t.Errorf("Snapshot = %v, %v", view, err)
+	}
+	settle(t, x)
+	if got := hits(t, x, "text"); got != -1 {
+		t.Errorf("%d hits", got)
+	}
+}
+
 // TestDamagedLeavesNothing: text of a session that is deleted by now is not kept
 // in a damaged file.
 func TestDamagedLeavesNothing(t *testing.T) {
@@ -329,6 +404,7 @@ func TestDamagedLeavesNothing(t *testing.T) {
 
 	y := openAt(t, x.dir)
 	touch(t.Context(), y)
+	settle(t, y)
 	put(t, y, "other", "stays")
 	for _, word := range words {
 		if names := holding(t, x.dir, word); names != nil {

@@ -355,6 +355,7 @@ func TestDamagedShard(t *testing.T) {
 			}
 			defer y.Close()
 			touch(t.Context(), y) // may be the call that notices
+			settle(t, y)
 			put(t, y, "two", "fresh text")
 			if got := hits(t, y, "fresh"); got != 1 {
 				t.Errorf("%d hits in the new shard", got)
@@ -371,6 +372,17 @@ func TestDamagedShard(t *testing.T) {
 			}
 		})
 	}
+}
+
+// settle looks again as long as damage is met, as whoever plans with an index does.
+func settle(t *testing.T, x *Index) {
+	t.Helper()
+	for range 3 {
+		if _, err := x.Peek(t.Context(), workspace); !errors.Is(err, ingest.ErrDamaged) {
+			return
+		}
+	}
+	t.Error("damage is met again and again")
 }
 
 // touch reads whatever a shard holds, for its failures.
@@ -457,6 +469,10 @@ func TestRemovedByHand(t *testing.T) {
 	err := os.RemoveAll(x.dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// What was known of it is no more: an answer from nothing would be wrong.
+	if view, err := x.Snapshot(t.Context(), workspace); view != nil || !errors.Is(err, ingest.ErrDamaged) {
+		t.Errorf("Snapshot of a shard that is gone = %v, %v", view, err)
 	}
 	if got := hits(t, x, "text"); got != -1 {
 		t.Errorf("%d hits in a shard that is gone", got)

@@ -55,13 +55,13 @@ type Index struct {
 
 	mu      sync.Mutex
 	closed  bool
-	keep    int                  // most connections to be open
-	opened  int                  // how many are; see room.go
-	idle    []*conn              // oldest first
-	views   []*snapshot          // those that have a connection, the latest read last
-	keepers map[string]*conn     // what keeps the databases of an index in memory alive, by path
-	damaged map[string]condemned // files to be removed before their next use, by path
-	catalog os.FileInfo          // the catalog's file as it was last read; nil: never
+	keep    int                    // most connections to be open
+	opened  int                    // how many are; see room.go
+	idle    []*conn                // oldest first
+	views   []*snapshot            // those that have a connection, the latest read last
+	keepers map[string]*conn       // what keeps the databases of an index in memory alive, by path
+	damaged map[string]condemned   // files to be removed before their next use, by path
+	seen    map[string]os.FileInfo // the files that were used, by path
 	rows    map[string]cached
 }
 
@@ -132,7 +132,7 @@ func OpenMemory(ctx context.Context) (*Index, error) {
 func newIndex(o Options) (*Index, error) {
 	x := &Index{
 		log: o.Logger, busy: o.BusyTimeout, keep: o.MaxOpen,
-		keepers: map[string]*conn{}, damaged: map[string]condemned{}, rows: map[string]cached{},
+		keepers: map[string]*conn{}, damaged: map[string]condemned{}, seen: map[string]os.FileInfo{}, rows: map[string]cached{},
 	}
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)

@@ -13,8 +13,8 @@ import (
 )
 
 // acquire returns a connection to a database, kept or new. A writer makes the
-// database if it is not there; a reader gets nil. A damaged file is removed
-// first: that is, for a reader it is not there.
+// database if it is not there; a reader gets nil. A file that was found damaged
+// is removed first: that is, for a reader it is not there.
 func (x *Index) acquire(ctx context.Context, at place, writer bool) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -34,11 +34,8 @@ func (x *Index) acquire(ctx context.Context, at place, writer bool) (*conn, erro
 		return c, err
 	}
 	c, err = x.openPatiently(ctx, at, writer)
-	if errors.Is(err, ingest.ErrDamaged) && !at.catalog {
-		// Nothing was read from this shard yet, so nothing is known that the new one lacks.
-		if err = x.removeDamaged(ctx, at.path); err == nil {
-			c, err = x.openPatiently(ctx, at, writer)
-		}
+	if errors.Is(err, ingest.ErrDamaged) {
+		x.clearDamaged(at.path)
 	}
 	if isBusy(err) {
 		err = fmt.Errorf("%w: %w", fault.IndexFailed, errors.Join(ingest.ErrBusy, err))
@@ -169,9 +166,7 @@ func (x *Index) release(c *conn) {
 		x.shut(excess)
 	}
 	if c.broken {
-		if err := x.removeDamaged(context.Background(), c.path); err != nil {
-			x.log.Warn(err.Error(), "path", c.path) // tried again before its next use
-		}
+		x.clearDamaged(c.path)
 	}
 }
 

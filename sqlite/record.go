@@ -11,7 +11,7 @@ import (
 //
 //	 0 seq       8
 //	 8 time      8  epoch milliseconds
-//	16 sameness  8
+//	16 sameness  8  or the hash of the record's own id, if flagNative
 //	24 points    4  code points
 //	28 tokens    4
 //	32 type      4  number in table types
@@ -38,6 +38,7 @@ const (
 	flagSurface uint8 = 1 << iota
 	flagProvisional
 	flagClipped
+	flagNative
 )
 
 func (r *record) is(flag uint8) bool { return r.flags&flag != 0 }
@@ -74,9 +75,26 @@ func blockOf(id query.DocID) int64 { return int64(id) >> blockBits }
 
 func slotOf(id query.DocID) int64 { return int64(id) & (blockDocs - 1) }
 
+// native returns the hash of the record's own id; 0: none.
+func (r *record) native() uint64 {
+	if r.is(flagNative) {
+		return r.sameness
+	}
+	return 0
+}
+
+// same returns what the fold compares of a tool result; 0: nothing.
+func (r *record) same() uint64 {
+	if r.is(flagNative) {
+		return 0
+	}
+	return r.sameness
+}
+
 // document gives a record its public form.
 func (r *record) document(id query.DocID, types map[uint32]string) query.Document {
 	return query.Document{
+		Native: r.native(),
 		Doc: id, Seq: r.seq, Time: r.time, Points: int32(r.points), Tokens: int32(r.tokens),
 		Type: types[r.kind], Role: r.role,
 		Surface: r.is(flagSurface), Provisional: r.is(flagProvisional), Clipped: r.is(flagClipped),

@@ -16,7 +16,8 @@ const (
 	// 1: the first.
 	// 2: where a log's history comes from, if the log does not state it; the product's own calls.
 	// 3: how many texts of a session are longer than what is searchable; where a log ends before damage.
-	schemaVersion = 3
+	// 4: the records' own ids, by which copies in forks are recognised.
+	schemaVersion = 4
 )
 
 // headerColumns are the columns of a session's header, in the order of bindHeader.

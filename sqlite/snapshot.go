@@ -31,7 +31,14 @@ var _ query.Snapshot = (*snapshot)(nil)
 func (x *Index) Snapshot(ctx context.Context, workspace string) (query.Snapshot, error) {
 	s := &snapshot{x: x, at: x.shardOf(workspace)}
 	c, err := s.begin(ctx)
-	if c == nil || err != nil {
+	if err != nil {
+		return nil, err
+	}
+	if err := x.sameFile(s.at.path, c); c == nil || err != nil {
+		if c != nil {
+			c.rollback()
+			x.release(c)
+		}
 		return nil, err
 	}
 	s.c = c

@@ -163,7 +163,11 @@ func (x *Index) RemoveShard(ctx context.Context, workspace string) error {
 	if err != nil {
 		return err
 	}
-	err = os.Remove(c.path)
+	if err = os.Remove(c.path); err == nil {
+		x.mu.Lock()
+		delete(x.seen, c.path) // nobody takes this for damage
+		x.mu.Unlock()
+	}
 	c.rollback()
 	return fault.Wrap(fault.IndexFailed, err)
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// Peek returns the saved state of a shard's sessions, in ascending Num. A shard
-// that turns out damaged is none.
+// Peek returns the saved state of a shard's sessions, in ascending Num.
 func (x *Index) Peek(ctx context.Context, workspace string) ([]ingest.Stored, error) {
-	c, err := x.acquire(ctx, x.shardOf(workspace), false)
-	if c == nil || err != nil {
+	at := x.shardOf(workspace)
+	c, err := x.acquire(ctx, at, false)
+	if err != nil {
 		return nil, err
 	}
-	all, _, err := c.stored(ctx)
-	x.release(c)
-	if errors.Is(err, ingest.ErrDamaged) {
-		return nil, x.removeDamaged(ctx, c.path)
+	if err := x.sameFile(at.path, c); c == nil || err != nil {
+		x.release(c)
+		return nil, err
 	}
+	defer x.release(c)
+	all, _, err := c.stored(ctx)
 	return all, err
 }
 
@@ -40,6 +41,9 @@ func (x *Index) Write(ctx context.Context, workspace string, work func(ingest.Wr
 			c.rollback() // work failed or panicked
 		}
 	}()
+	if err := x.sameFile(c.path, c); err != nil {
+		return err
+	}
 	before := c.db.TotalChanges()
 	w := &writer{c: c}
 	err = work(w)
@@ -144,7 +148,7 @@ func (c *conn) nodes(ctx context.Context, num int64) ([]node, error) {
 		if !ok {
 			key = defaultOrder(r.seq)
 		}
-		one := node{session.Node{Seq: r.seq, Type: types[r.kind], Sameness: r.sameness, Order: key, By: shadower(shadows, r.seq)}, r.is(flagProvisional)}
+		one := node{session.Node{Seq: r.seq, Type: types[r.kind], Sameness: r.same(), Order: key, By: shadower(shadows, r.seq)}, r.is(flagProvisional)}
 		if one.By < 0 {
 			current = append(current, one)
 		} else {

@@ -97,9 +97,9 @@ func (in *Ingester) Refresh(ctx context.Context, scope session.Scope, progress f
 	return c, err
 }
 
-// damagesPerCall bounds how many damaged files one call gets over: a disk that
-// damages whatever is written would be read without end.
-const damagesPerCall = 8
+// damagesPerCall bounds how often one call begins again, about twice for a
+// damaged file: a disk that damages whatever is written would be read without end.
+const damagesPerCall = 16
 
 func (in *Ingester) refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (session.Coverage, error) {
 	var sum session.Coverage
