@@ -321,3 +321,39 @@ func TestManyIDs(t *testing.T) {
 		}
 	}
 }
+
+// The literal filter of a list: white space is flexible, everything else counts.
+func TestTextOfLists(t *testing.T) {
+	m := newMemory(t)
+	m.put(header("s", "/w"), "exit\u3000status\n\t 1: Done.", "plain", strings.Repeat("a b ", 50_000))
+	e := engine(t, query.Config{Disk: m.Corpus})
+	at := locate(t, e, "s")
+	for text, want := range map[string][]int64{
+		"exit status 1":               {0},
+		"\n exit  status\u00a01: D ":  {0},
+		"Exit status":                 nil,
+		"exitstatus":                  nil,
+		"status 1:Done":               nil,
+		".":                           {0},
+		"lain":                        {1},
+		"plain .*":                    nil,
+		strings.Repeat("a b ", 16000): {2}, // looked for in time that grows with the text alone
+	} {
+		list, err := e.Events(t.Context(), at, false, query.EventFilter{Text: text}, 10, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for _, entry := range list.Entries {
+			got = append(got, entry.Seq)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%.20q: %s", text, diff)
+		}
+		f := workspaces("/w")
+		f.Text = text
+		if sessions, err := e.Sessions(t.Context(), f, 10, ""); err != nil || (len(sessions.Sessions) == 1) != (want != nil) {
+			t.Errorf("%.20q: %d sessions, %v", text, len(sessions.Sessions), err)
+		}
+	}
+}

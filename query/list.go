@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/document"
 	"github.com/yorehq/yore/session"
 )
@@ -20,8 +18,7 @@ func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, 
 	if err := checkLimit(limit); err != nil {
 		return list, err
 	}
-	scan, err := newTextScan(&filter.Text)
-	if err != nil {
+	if err := normalText(&filter.Text); err != nil {
 		return list, err
 	}
 	filter = filter.normal()
@@ -42,7 +39,7 @@ func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, 
 		return list, err
 	}
 	chosen := newSieve(&filter)
-	if vs.cover(&list.Coverage, chosen); scan == nil {
+	if vs.cover(&list.Coverage, chosen); filter.Text == "" {
 		list.Coverage.Clipped = 0
 	}
 	var infos []Info
@@ -51,8 +48,8 @@ func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, 
 			if en.suppressed || !chosen.passes(en) {
 				continue
 			}
-			if scan != nil {
-				found, err := v.scan(ctx, en, scan, 0, session.MaxSafe, func(Document, string) bool { return false })
+			if filter.Text != "" {
+				found, err := v.scan(ctx, en, filter.Text, 0, session.MaxSafe, func(Document, string) bool { return false })
 				if err != nil {
 					return list, err
 				}
@@ -90,8 +87,7 @@ func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventF
 	if err := checkLimit(limit); err != nil {
 		return list, err
 	}
-	scan, err := newTextScan(&filter.Text)
-	if err != nil {
+	if err := normalText(&filter.Text); err != nil {
 		return list, err
 	}
 	filter = filter.normal()
@@ -131,10 +127,10 @@ func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventF
 		list.Entries = append(list.Entries, entry)
 		return true
 	}
-	if scan != nil {
+	if filter.Text != "" {
 		list.Clipped = int(en.row.Clipped)
 		var failed error
-		_, err = v.scan(ctx, en, scan, from, to, func(d Document, text string) bool {
+		_, err = v.scan(ctx, en, filter.Text, from, to, func(d Document, text string) bool {
 			entry := Entry{Seq: d.Seq, Type: d.Type, Time: d.Time, Text: text}
 			if entry.State, failed = v.stateOf(ctx, d); failed != nil {
 				return false
@@ -168,28 +164,18 @@ func (f *EventFilter) holds(e Entry) bool {
 		(f.States == nil || slices.Contains(f.States, e.State))
 }
 
-// newTextScan makes a pattern of a literal text in which any run of white space
-// stands for any other, and normalizes the text. Case counts. "" gives nil.
-func newTextScan(text *string) (*regexp.Regexp, error) {
-	if *text == "" {
-		return nil, nil
+// normalText normalizes a literal text to look for; "" stays "".
+func normalText(text *string) (err error) {
+	if *text != "" {
+		*text, err = document.NormalizeQuery(*text)
 	}
-	normal, err := document.NormalizeQuery(*text)
-	if err != nil {
-		return nil, err
-	}
-	*text = normal
-	words := strings.Split(normal, " ")
-	for i, w := range words {
-		words[i] = regexp.QuoteMeta(w)
-	}
-	scan, err := regexp.Compile(strings.Join(words, `[\s\v\x{00A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}]+`))
-	return scan, fault.Wrap(fault.InvalidFilter, err)
+	return err
 }
 
 // scan calls found with the documents from from to to whose text holds the
-// pattern, until it returns false; it reports whether there was any.
-func (v *view) scan(ctx context.Context, en *entry, pattern *regexp.Regexp, from, to int64, found func(Document, string) bool) (bool, error) {
+// normalized literal, until it returns false; it reports whether there was any.
+// Any run of white space stands for any other; case counts.
+func (v *view) scan(ctx context.Context, en *entry, literal string, from, to int64, found func(Document, string) bool) (bool, error) {
 	if en.row.Problem != nil {
 		return false, nil
 	}
@@ -203,7 +189,7 @@ func (v *view) scan(ctx context.Context, en *entry, pattern *regexp.Regexp, from
 		if err != nil {
 			return any, err
 		}
-		if pattern.MatchString(text) {
+		if strings.Contains(document.CollapseSpace(text), literal) {
 			any = true
 			if !found(d, text) {
 				break
