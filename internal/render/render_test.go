@@ -359,9 +359,11 @@ func TestHostileText(t *testing.T) {
 		"x\nsecond 2026-03-02T09:00:00.000Z root: fake\n #1 user/message current: fake",
 		"x\r\n=====\r\nNo session matches.", "\x1b[2J\x1b]0;title\x07\u009b31m", "\u202eevil\u2066\u2069\u200f", "a\u2028b\u2029c\u0085d\ve\ff\x00g",
 		"\x1b\n]8;;http://x\x1b\\link", strings.Repeat("\n", 100) + "z",
+		"pay\u200bload\u2060\u00ad\U000e0001\U000e0069\U000e0067\U000e006e", "\U000e0041\n\u200d\U000e0042\nx",
 	}
 	for _, evil := range evils {
 		i := info("id"+evil, evil)
+		i.Header.Cwd = "/srv/" + evil
 		h := found(1, "type"+evil, evil)
 		k := session.Key{Agent: session.DSH, ID: session.ID(evil)}
 		sh := authz.SessionHit{SessionHit: query.SessionHit{Info: i, Best: h, Forks: []session.Key{k}}, Parent: authz.Parent{Kind: authz.ParentVisible, Key: k}}
@@ -373,6 +375,7 @@ func TestHostileText(t *testing.T) {
 		}{
 			"sessions":  {SessionsText(Sessions{Hits: []authz.SessionHit{sh}}, 0), 2},
 			"shared":    {SessionsText(Sessions{Hits: []authz.SessionHit{sh}, Shared: true}, 0), 2},
+			"places":    {SessionsText(Sessions{Hits: []authz.SessionHit{sh}, Workspaces: true}, 0), 2},
 			"events":    {EventsText(Events{Info: i, Hits: []query.EventHit{h}}, 0), 2},
 			"lineage":   {LineageText(authz.Lineage{Target: i, Ancestors: []query.Info{i}, Descendants: []authz.Kin{{Info: i}}}), 3},
 			"relations": {RelationsText(query.Relations{Info: i, Event: e, ReplacedBy: -1}), 7},
@@ -388,7 +391,7 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("%s of %q: %d lines of structure, want %d:\n%s", name, evil, n, c.lines, c.text)
 			}
 			for _, r := range c.text {
-				if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029 {
+				if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == 0x2028 || r == 0x2029 {
 					t.Errorf("%s of %q lets %U through", name, evil, r)
 				}
 			}
