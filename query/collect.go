@@ -23,9 +23,10 @@ type search struct {
 	own           bool   // whose closing records do not exist
 	hideInherited bool
 
-	stats    statistics
-	rarest   []string            // the query's distinct tokens, rarest first, once the partial part has run
-	children map[Target][]*entry // of the allowed sessions, for forks
+	stats  statistics
+	rarest []string                 // the query's distinct tokens, rarest first, once the partial part has run
+	known  map[Target]*entry        // sessions that may be shown, once they were looked for
+	heirs  map[record][]session.Key // of the hits that stand for inherited ones: who inherited them
 }
 
 // sessions ranks sessions by their best document: first those that hold the
@@ -319,107 +320,4 @@ func (s *search) passes(ctx context.Context, v *view, en *entry, d Document) (bo
 	}
 	state, err := v.stateOf(ctx, d)
 	return err == nil && slices.Contains(f.States, state), err
-}
-
-// withoutInherited drops hits that an ancestor in the same answer shows itself.
-func (s *search) withoutInherited(hits []*hit) []*hit {
-	if !s.hideInherited {
-		return hits
-	}
-	type place struct {
-		t   Target
-		seq int64
-	}
-	inherited := func(h *hit) bool { return h.session.row.Header.Inherited(h.doc.Seq) }
-	if !slices.ContainsFunc(hits, inherited) {
-		return hits
-	}
-	shown := make(map[place]*entry, len(hits))
-	for _, h := range hits {
-		shown[place{TargetOf(h.session.row.Header), h.doc.Seq}] = h.session
-	}
-	return slices.DeleteFunc(hits, func(h *hit) bool {
-		seen := map[session.ID]bool{}
-		for at := h.session.row.Header; at.Inherited(h.doc.Seq) && at.ParentSession != "" && !seen[at.ID]; {
-			seen[at.ID] = true
-			parent := s.entryOf(session.Key{Agent: at.Agent, ID: at.ParentSession}, at.Cwd)
-			if parent == nil {
-				return false
-			}
-			if shown[place{TargetOf(parent.row.Header), h.doc.Seq}] != nil {
-				return true
-			}
-			at = parent.row.Header
-		}
-		return false
-	})
-}
-
-// entryOf finds a session that may be shown: in the same workspace first.
-func (s *search) entryOf(key session.Key, workspace string) *entry {
-	s.index()
-	if list := s.children[Target{key, workspace}]; len(list) > 0 && list[0] != nil {
-		return list[0]
-	}
-	for _, v := range s.views {
-		if list := s.children[Target{key, v.workspace}]; len(list) > 0 && list[0] != nil {
-			return list[0]
-		}
-	}
-	return nil
-}
-
-// index builds children once: under each target first its own entry (nil if it
-// may not be shown), then the sessions that name it as their parent.
-func (s *search) index() {
-	if s.children != nil {
-		return
-	}
-	s.children = map[Target][]*entry{}
-	at := func(t Target) []*entry {
-		if list := s.children[t]; list != nil {
-			return list
-		}
-		return []*entry{nil}
-	}
-	for _, v := range s.views {
-		for _, en := range v.sessions {
-			s.children[TargetOf(en.row.Header)] = []*entry{en}
-		}
-	}
-	for _, v := range s.views {
-		for _, en := range v.sessions {
-			h := en.row.Header
-			if h.ParentSession == "" || !s.allow(en) {
-				continue
-			}
-			pt := Target{session.Key{Agent: h.Agent, ID: h.ParentSession}, h.Cwd}
-			if parent := s.entryOf(pt.Key, h.Cwd); parent != nil {
-				pt = TargetOf(parent.row.Header)
-			}
-			s.children[pt] = append(at(pt), en)
-		}
-	}
-}
-
-// forks names the allowed sessions that inherited a hit's event.
-func (s *search) forks(h *hit) []session.Key {
-	if !s.hideInherited {
-		return nil
-	}
-	s.index()
-	var keys []session.Key
-	seen := map[*entry]bool{h.session: true}
-	for queue := []*entry{h.session}; len(queue) > 0; queue = queue[1:] {
-		list := s.children[TargetOf(queue[0].row.Header)]
-		for _, child := range list[min(1, len(list)):] {
-			if child.row.Header.Inherited(h.doc.Seq) && !seen[child] {
-				seen[child] = true
-				keys = append(keys, child.row.Header.Key())
-				queue = append(queue, child)
-			}
-		}
-	}
-	slices.SortFunc(keys, session.CompareKey)
-	return keys
 }

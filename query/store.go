@@ -82,7 +82,8 @@ type Document struct {
 	Tokens      int32 // length of the text in tokens; 0: a surface event without text
 	Type        string
 	Role        Role
-	Surface     bool // the event took part in the surface at some time
+	Native      uint64 // a hash of the record's own id, by which copies in forks are recognised; 0: none
+	Surface     bool   // the event took part in the surface at some time
 	Provisional bool
 	Clipped     bool
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"slices"
 	"strings"
 
@@ -102,7 +104,7 @@ func (b *builder) record(e *session.Event, change session.Change) {
 	if text != "" || change.Joined {
 		b.batch.Entries = append(b.batch.Entries, Entry{
 			Seq: e.Seq, Time: e.Time, Type: e.Type, Speaker: e.Body.Speaker, First: first, Text: text,
-			Surface: change.Joined, Order: change.Order, Sameness: e.Sameness, Provisional: e.Provisional, Clipped: clipped,
+			Surface: change.Joined, Order: change.Order, Sameness: e.Sameness, Native: nativeOf(e), Provisional: e.Provisional, Clipped: clipped,
 		})
 		b.bytes += len(text) + 64
 		if clipped {
@@ -132,6 +134,19 @@ func (b *builder) record(e *session.Event, change session.Change) {
 	if e.Body.Title != nil || e.Body.TitleFault != "" {
 		s.Title, s.TitleFail = e.Body.Title, e.Body.TitleFault
 	}
+}
+
+// nativeOf hashes a record's own id, with the type because one record may give
+// several events.
+func nativeOf(e *session.Event) uint64 {
+	if e.NativeID == "" {
+		return 0
+	}
+	h := fnv.New64a()
+	io.WriteString(h, e.Type)
+	h.Write([]byte{0})
+	io.WriteString(h, e.NativeID)
+	return h.Sum64()
 }
 
 // maxFootprints is how many calls of the product's own tools a session

@@ -180,6 +180,7 @@ type Entry struct {
 	Surface     bool
 	Order       int64  // position key, if Surface
 	Sameness    uint64 // of a tool/result
+	Native      uint64 // a hash of the record's own id and the event's type; 0: none. Kept unless there is a Sameness
 	Provisional bool
 	Clipped     bool // there was more text than is searchable
 }
