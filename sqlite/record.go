@@ -95,7 +95,7 @@ func (r *record) same() uint64 {
 func (r *record) document(id query.DocID, types map[uint32]string) query.Document {
 	return query.Document{
 		Native: r.native(),
-		Doc: id, Seq: r.seq, Time: r.time, Points: int32(r.points), Tokens: int32(r.tokens),
+		Doc:    id, Seq: r.seq, Time: r.time, Points: int32(r.points), Tokens: int32(r.tokens),
 		Type: types[r.kind], Role: r.role,
 		Surface: r.is(flagSurface), Provisional: r.is(flagProvisional), Clipped: r.is(flagClipped),
 	}
