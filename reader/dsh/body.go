@@ -132,7 +132,7 @@ var blockPath = [...]string{"message", "content", "", "content"}
 
 // maxHashed is how deep values are told apart by what they mean; what lies
 // deeper is told apart by its bytes.
-const maxHashed = 64
+const maxHashed = 32
 
 // hashValue hashes a value without what path leads to; an empty path leads
 // nowhere. known are values that lie on the path.

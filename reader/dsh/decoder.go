@@ -91,7 +91,7 @@ func (g *decoded) native(whole func() ([]byte, error)) ([]byte, error) {
 	case !g.event.Reconstructed:
 		return whole()
 	case !g.clipped:
-		return rewritten(g.text, g.event.Type, g.data), nil
+		return rewritten(g.text, g.event.Type, pieces{g.data}), nil
 	}
 	text, err := whole()
 	if err != nil {
@@ -103,8 +103,8 @@ func (g *decoded) native(whole func() ([]byte, error)) ([]byte, error) {
 	}
 	ev := g.event
 	ev.Type = g.older.typ
-	_, now, _ := g.older.d.upgrade(&ev, parseData(e.data))
-	return rewritten(text, g.event.Type, now.raw), nil
+	_, now := g.older.d.upgraded(&ev, parseData(e.data))
+	return rewritten(text, g.event.Type, now), nil
 }
 
 // members yields members of a packed row.

@@ -1,6 +1,7 @@
 package dsh
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 
@@ -14,68 +15,72 @@ import (
 // differs from what is stored. It looks at shapes only; whether the outcome is
 // sound is checked afterwards.
 func (d *Decoder) upgrade(ev *session.Event, in data) (typ string, out data, changed bool) {
-	if !jsonl.IsObject(in.raw) {
-		return ev.Type, in, false
+	typ, now := d.upgraded(ev, in)
+	if now == nil {
+		return typ, in, false
 	}
-	var now []byte
+	return typ, parseData(now.join()), true
+}
+
+// upgraded is upgrade without looking into the outcome: nil data are as they
+// should be.
+func (d *Decoder) upgraded(ev *session.Event, in data) (typ string, now pieces) {
+	if !jsonl.IsObject(in.raw) {
+		return ev.Type, nil
+	}
 	switch typ = ev.Type; typ {
 	case steeringMessage:
-		typ = session.UserMessage
-		if now = d.userMessage(ev, parseData(without(in.raw, "turn"))); now == nil {
-			now = without(in.raw, "turn")
-		}
+		return session.UserMessage, d.userMessage(ev, in, "turn")
 	case session.UserMessage:
-		now = d.userMessage(ev, in)
+		if in.id == nil && in.role == nil {
+			now = d.userMessage(ev, in)
+		}
 	case session.AssistantMessage:
 		now = d.assistantMessage(ev, in)
 	case session.ToolResult:
 		now = d.toolResult(ev, in)
 	case session.TurnStart:
 		if in.trigger != nil {
-			now = without(in.raw, "trigger")
+			now = object(in.raw, []string{"trigger"})
 		}
 	case session.TurnEnd:
 		now = turnEnd(in)
 	}
-	if now == nil {
-		return typ, in, false
-	}
-	return typ, parseData(now), true
+	return typ, now
 }
 
-// The functions below return data in today's shape, or nil if it is so already.
-
-func (d *Decoder) userMessage(ev *session.Event, in data) []byte {
+// userMessage makes a message of data without an id and a role, and leaves
+// members out.
+func (d *Decoder) userMessage(ev *session.Event, in data, omit ...string) pieces {
 	if in.id != nil || in.role != nil {
-		return nil
+		return object(in.raw, omit)
 	}
-	return object(in.raw, nil, pair{"id", d.legacyID(ev.Seq)}, pair{"role", []byte(`"user"`)})
+	return object(in.raw, omit, pair{"id", d.legacyID(ev.Seq)}, pair{"role", literal(`"user"`)})
 }
 
-func (d *Decoder) assistantMessage(ev *session.Event, in data) []byte {
+func (d *Decoder) assistantMessage(ev *session.Event, in data) pieces {
 	if in.message != nil || in.content == nil || !jsonl.IsObject(in.provenance) {
 		return nil
 	}
-	source := object(without(in.provenance, "kind"), nil, pair{"kind", []byte(`"model"`)})
+	source := object(in.provenance, []string{"kind"}, pair{"kind", literal(`"model"`)})
 	message := object(nil, nil, pair{"id", d.legacyID(ev.Seq)},
-		pair{"role", []byte(`"assistant"`)}, pair{"content", in.content}, pair{"source", source})
+		pair{"role", literal(`"assistant"`)}, pair{"content", pieces{in.content}}, pair{"source", source})
 	return object(in.raw, []string{"content", "provenance"}, pair{"message", message})
 }
 
 // toolResult upgrades a result. One that rewrites another takes over its id.
-func (d *Decoder) toolResult(ev *session.Event, in data) []byte {
+func (d *Decoder) toolResult(ev *session.Event, in data) pieces {
 	if in.message != nil || in.callID == nil || in.content == nil {
 		return nil
 	}
-	block := object(nil, nil,
-		pair{"type", []byte(`"tool-result"`)}, pair{"toolCallId", in.callID}, pair{"content", in.content})
+	members := []pair{{"type", literal(`"tool-result"`)}, {"toolCallId", pieces{in.callID}}, {"content", pieces{in.content}}}
 	if in.isError != nil {
-		block = object(block, nil, pair{"isError", in.isError})
+		members = append(members, pair{"isError", pieces{in.isError}})
 	}
-	source := object(nil, nil, pair{"kind", []byte(`"tool"`)}, pair{"callId", in.callID})
-	list := append(append([]byte{'['}, block...), ']')
+	list := slices.Concat(literal("["), object(nil, nil, members...), literal("]"))
+	source := object(nil, nil, pair{"kind", literal(`"tool"`)}, pair{"callId", pieces{in.callID}})
 	message := object(nil, nil, pair{"id", d.legacyID(d.rootOf(ev))},
-		pair{"role", []byte(`"user"`)}, pair{"content", list}, pair{"source", source})
+		pair{"role", literal(`"user"`)}, pair{"content", list}, pair{"source", source})
 	return object(in.raw, []string{"callId", "content", "isError"}, pair{"message", message})
 }
 
@@ -90,22 +95,22 @@ func (d *Decoder) rootOf(ev *session.Event) int64 {
 	return ev.Op.Start
 }
 
-func (d *Decoder) legacyID(seq int64) []byte {
+func (d *Decoder) legacyID(seq int64) pieces {
 	// The error is about invalid UTF-8, which has been replaced.
 	id, _ := jsontext.AppendQuote(nil, "legacy-message:"+string(d.header.ID)+":"+strconv.FormatInt(seq, 10))
-	return id
+	return pieces{id}
 }
 
 // turnEnd upgrades the reasons disposed, aborted without a cause, and error
 // with its members laid flat.
-func turnEnd(in data) []byte {
+func turnEnd(in data) pieces {
 	kind := jsonl.Field(in.reason, "kind")
-	var now []byte
+	var now pieces
 	switch {
 	case jsonl.Is(kind, "disposed"):
-		now = []byte(`{"kind":"aborted","reason":{"kind":"disposed"}}`)
+		now = literal(`{"kind":"aborted","reason":{"kind":"disposed"}}`)
 	case jsonl.Is(kind, "aborted") && jsonl.Field(in.reason, "reason") == nil:
-		now = []byte(`{"kind":"aborted","reason":{"kind":"legacy"}}`)
+		now = literal(`{"kind":"aborted","reason":{"kind":"legacy"}}`)
 	case jsonl.Is(kind, "error") && jsonl.Field(in.reason, "error") == nil:
 		now = flatError(in.reason)
 	}
@@ -115,40 +120,47 @@ func turnEnd(in data) []byte {
 	return object(in.raw, []string{"reason"}, pair{"reason", now})
 }
 
-func flatError(reason []byte) []byte {
-	failed := jsonl.Field(reason, "failure")
-	if failed == nil {
+func flatError(reason []byte) pieces {
+	failed := pieces{jsonl.Field(reason, "failure")}
+	if failed[0] == nil {
 		message := jsonl.Field(reason, "message")
 		if message == nil {
 			return nil
 		}
-		failed = object(nil, nil, pair{"message", message})
+		members := []pair{{"message", pieces{message}}}
 		if code := jsonl.Field(reason, "code"); code != nil {
-			failed = object(failed, nil, pair{"code", code})
+			members = append(members, pair{"code", pieces{code}})
 		}
+		failed = object(nil, nil, members...)
 	}
-	return object(nil, nil, pair{"kind", []byte(`"error"`)}, pair{"error", failed})
+	return object(nil, nil, pair{"kind", literal(`"error"`)}, pair{"error", failed})
 }
 
-func without(data []byte, name string) []byte { return object(data, []string{name}) }
+// pieces are JSON that is put together once, when all of it is known: a record
+// can be long, and each shape around its text would copy it again.
+type pieces [][]byte
+
+func literal(text string) pieces { return pieces{[]byte(text)} }
+
+func (p pieces) join() []byte { return bytes.Join(p, nil) }
 
 // pair is a member to be added to an object: a name and a JSON value.
 type pair struct {
 	name  string
-	value []byte
+	value pieces
 }
 
-// object copies an object, nil being an empty one, without some of its members
-// and adds others.
-func object(base []byte, omit []string, add ...pair) []byte {
-	out := make([]byte, 0, len(base)+64)
-	out = append(out, '{')
-	put := func(name, value []byte) {
-		if len(out) > 1 {
-			out = append(out, ',')
+// object makes an object of the members of another, nil being an empty one,
+// without some of them, and of others.
+func object(base []byte, omit []string, add ...pair) pieces {
+	var out pieces
+	put := func(name []byte, value ...[]byte) {
+		opening := []byte{','}
+		if out == nil {
+			opening[0] = '{'
 		}
-		out, _ = jsontext.AppendQuote(out, name)
-		out = append(append(out, ':'), value...)
+		opening, _ = jsontext.AppendQuote(opening, name)
+		out = append(append(out, append(opening, ':')), value...)
 	}
 	c := jsonl.Enter(base)
 	for {
@@ -161,33 +173,35 @@ func object(base []byte, omit []string, add ...pair) []byte {
 		}
 	}
 	for _, p := range add {
-		put([]byte(p.name), p.value)
+		put([]byte(p.name), p.value...)
 	}
-	return append(out, '}')
+	if out == nil {
+		return literal("{}")
+	}
+	return append(out, []byte{'}'})
 }
 
 // rewritten is a record with its type and data in today's shape.
-func rewritten(text []byte, typ string, data []byte) []byte {
-	out := make([]byte, 0, len(text)+len(data))
-	out = append(out, '{')
+func rewritten(text []byte, typ string, data pieces) []byte {
+	var out pieces
+	opening := []byte{'{'}
 	c := jsonl.Enter(text[jsonl.SkipSpace(text, 0):])
 	for {
 		name, value, ok := c.Member()
 		if !ok {
-			return append(out, '}')
+			return append(out, []byte{'}'}).join()
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out, _ = jsontext.AppendQuote(out, name)
-		out = append(out, ':')
+		opening, _ = jsontext.AppendQuote(opening, name)
+		out = append(out, append(opening, ':'))
+		opening = []byte{','}
 		switch string(name) {
 		case "type":
-			out, _ = jsontext.AppendQuote(out, typ)
+			quoted, _ := jsontext.AppendQuote(nil, typ)
+			out = append(out, quoted)
 		case "data":
 			out = append(out, data...)
 		default:
-			out = append(out, value...)
+			out = append(out, value)
 		}
 	}
 }

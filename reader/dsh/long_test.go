@@ -14,7 +14,7 @@ import (
 // A long line costs bounded memory, whether its text is needed or not, in either
 // encoding; what is around the text is still understood.
 func TestLongLines(t *testing.T) {
-	const long = 96 << 20
+	const long = 64 << 20
 	text := strings.Repeat("long text ", long/10)
 	needed := `{"type":"user/message","seq":0,"time":1,"data":{"id":"m","role":"user","content":[{"type":"text","text":"` + text +
 		`"},{"type":"text","text":"` + text[:20<<20] + `"},{"type":"text","text":"` + text[:20<<20] + `"}],"source":{"kind":"user"}},"sourceEventSeqs":[],"surfaceOp":"append"}`
@@ -43,16 +43,31 @@ func TestLongLines(t *testing.T) {
 	read(zstdLog(t, nil, unneeded+"\n"+turnStart(1)+"\n"), unneeded)
 }
 
+// An event in an older shape is made anew of the whole line, in one copy.
+func TestLongLegacyLine(t *testing.T) {
+	text := strings.Repeat("long text ", 6<<20)
+	src := rawLog(t, nil, turnStart(0), `{"type":"tool/result","seq":1,"time":1,"data":{"turn":1,"step":1,"callId":"c","content":[{"type":"text","text":"`+text+
+		`"}],"isError":true},"surfaceOp":"append"}`, turnStart(2))
+	const most = 100 << 20
+	readertest.WindowMemory(t, New(), src, session.Range{}, most)
+	raws := readertest.WindowMemory(t, New(), src, session.One(1), uint64(most+2*len(text)))
+	want := `{"type":"tool/result","seq":1,"time":1,"data":{"turn":1,"step":1,"message":{"id":"legacy-message:s:1","role":"user","content":[` +
+		`{"type":"tool-result","toolCallId":"c","content":[{"type":"text","text":"` + text + `"}],"isError":true}],"source":{"kind":"tool","callId":"c"}}},"surfaceOp":"append"}`
+	if len(raws) != 3 || !raws[1].Event.Reconstructed || string(raws[1].Native) != want {
+		t.Errorf("%d events; the older one is made to %.400s", len(raws), raws[1].Native)
+	}
+}
+
 // Values may lie as deep in one another as their line is long, and what reads
 // past them does not grow with it; text is taken from no such depth.
 func TestDeepLines(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat(`{"a":[`, n) + strings.Repeat(`]}`, n) }
 	result := func(seq int, extra string) string {
 		return fmt.Sprintf(`{"type":"tool/result","seq":%d,"time":1,"data":{"x":%s,"message":{"id":"m","role":"user","source":{"kind":"tool","callId":"c"},"content":[{"type":"tool-result","toolCallId":"c","content":[%s{"type":"text","text":"out"}]}]}},"surfaceOp":"append"}`,
-			seq, extra, strings.Repeat(`{"type":"tool-result","content":[`, 20_000)+`{"type":"text","text":"too deep"}`+strings.Repeat(`]}`, 20_000)+",")
+			seq, extra, strings.Repeat(`{"type":"tool-result","content":[`, 5_000)+`{"type":"text","text":"too deep"}`+strings.Repeat(`]}`, 5_000)+",")
 	}
 	var lines []string
-	for _, n := range []int{1, 4_999, 5_000, 5_001, 500_000, 3_000_000} {
+	for _, n := range []int{1, 4_999, 5_000, 1_400_000} {
 		lines = append(lines,
 			fmt.Sprintf(`{"type":"tool/code-dispatch","seq":%d,"time":1,"data":%s}`, len(lines), deep(n)),
 			result(len(lines)+1, deep(n)))

@@ -1,8 +1,10 @@
 package jsonl
 
 import (
+	"bytes"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -51,6 +53,33 @@ func FuzzValues(f *testing.F) {
 		}
 		if at > len(line) || at+len(rest) > len(line) {
 			t.Fatalf("%d bytes give values up to %d and a rest of %d", len(line), at, len(rest))
+		}
+	})
+}
+
+// The parser that is written by others is the witness for escapes.
+func TestText(t *testing.T) {
+	for _, in := range []string{
+		`""`, `"a"`, `"a\"b"`, `"\\\/\b\f\n\r\t"`, `"\u0041\u00e9\u20AC"`, `"\ud83d\ude80x"`, `"\ud83d"`, `"\ud83dx"`, `"\ude80"`,
+		`"\ud83d\ud83d\ude80"`, `"\ud83d\n"`, `"\ud83d\u0041"`, `"\ufffd\ud83d\udEfF"`, "\"\xff\\n\xfe\"", `"é\u0000"`,
+	} {
+		text, _ := jsontext.AppendUnquote(nil, in)
+		if got := Text([]byte(in)); got != string(text) {
+			t.Errorf("%s gives %q, want %q", in, got, text)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add([]byte(`"\ud83d\ude80 a\"b\\ \ud800\u0041"`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if !Valid(in) || !IsString(in) {
+			return
+		}
+		in = bytes.TrimRight(in, " \t\r\n")
+		text, _ := jsontext.AppendUnquote(nil, in)
+		if got := Text(in); got != string(text) {
+			t.Errorf("%s gives %q, want %q", in, got, text)
 		}
 	})
 }
