@@ -184,10 +184,14 @@ func together(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // callTool makes the lines that a client sends for calls of tools over MCP:
-// tool NAME ARGS [NAME ARGS...], written to the file requests.
+// tool [-client CLIENT] NAME ARGS [NAME ARGS...], written to the file requests.
 func callTool(ts *testscript.TestScript, _ bool, args []string) {
+	client := "script"
+	if len(args) > 1 && args[0] == "-client" {
+		client, args = args[1], args[2:]
+	}
 	lines := []string{
-		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"script","version":"1"}}}`,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}}`, client),
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 	}
 	for i := 0; i+1 < len(args); i += 2 {

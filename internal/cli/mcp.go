@@ -59,10 +59,15 @@ and the agent gets its beginning and end and where the file is.
 
 func (a *app) mcp(ctx context.Context, workspace string) (err error) {
 	finder := &sessions{}
-	logs := identity.NewLogs(finder.logs, slices.DeleteFunc(yore.Readers(), func(r reader.Reader) bool {
-		return r.Agent() == archive.Agent // a kept copy is no log of a session at work
-	})...)
-	resolver, err := identity.New(identity.Options{Workspace: workspace, Getenv: a.getenv, Finder: finder, Calls: logs, Logger: a.logger})
+	logs := identity.NewLogs(identity.LogsOptions{
+		List: finder.logs, Roots: finder.roots,
+		Readers: slices.DeleteFunc(yore.Readers(), func(r reader.Reader) bool {
+			return r.Agent() == archive.Agent // a kept copy is no log of a session at work
+		}),
+	})
+	resolver, err := identity.New(identity.Options{
+		Workspace: workspace, Getenv: a.getenv, Finder: finder, Calls: logs, Running: finder.running, Logger: a.logger,
+	})
 	if err != nil {
 		return err
 	}
@@ -143,6 +148,22 @@ func (s *sessions) logs(ctx context.Context, workspace string) ([]reader.Source,
 		return nil, nil
 	}
 	return s.history.Logs(ctx, workspace)
+}
+
+// roots lists the folders of an agent's sessions.
+func (s *sessions) roots(agent session.Agent) []string {
+	if s.history == nil {
+		return nil
+	}
+	return s.history.Roots(agent)
+}
+
+// running tells which sessions are open in which process.
+func (s *sessions) running(ctx context.Context) (map[session.Key]reader.Process, error) {
+	if s.history == nil {
+		return nil, nil
+	}
+	return s.history.Running(ctx)
 }
 
 // NewestSession implements identity.NewestFinder.

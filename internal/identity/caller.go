@@ -17,10 +17,38 @@ const (
 	qwen    session.Agent = "qwen-code"
 )
 
+// agent returns whose sessions may make this call: that of the client by the
+// name it gives itself, "" (any) if it gives none. Of a client that keeps no
+// logs that can be read, none of the known sessions is the caller.
+func (c Call) agent() (agent session.Agent, readable bool) {
+	switch c.Client {
+	case "":
+		return "", true
+	case string(claude):
+		return claude, true
+	case "codex-mcp-client":
+		return codex, true
+	case DSHClient:
+		return session.DSH, true
+	}
+	return "", false
+}
+
+// callID returns the id that Claude Code gives a call, "" if there is none.
+func (c Call) callID() string {
+	id, _ := c.Meta["claudecode/toolUseId"].(string)
+	return id
+}
+
+// thread returns the session that Codex says a call is of, "" if it does not.
+func (c Call) thread() session.ID {
+	id, _ := c.Meta["threadId"].(string)
+	return session.ID(id)
+}
+
 // byThread believes the thread that Codex sends with each call.
 func (r *Resolver) byThread(ctx context.Context, workspace string, call Call) (*session.Key, error) {
-	id, _ := call.Meta["threadId"].(string)
-	return r.known(ctx, workspace, session.Key{Agent: codex, ID: session.ID(id)})
+	return r.known(ctx, workspace, session.Key{Agent: codex, ID: call.thread()})
 }
 
 // The id of a call reaches the transcript up to a second after the call reaches
@@ -33,12 +61,12 @@ const (
 // byCallID looks for the call that Claude Code names. It waits for the
 // transcript only where the caller's own session is what is asked for.
 func (r *Resolver) byCallID(ctx context.Context, workspace string, call Call) (*session.Key, error) {
-	id, _ := call.Meta["claudecode/toolUseId"].(string)
+	id := call.callID()
 	if id == "" || r.calls == nil {
 		return nil, nil
 	}
 	for look := 1; ; look++ {
-		key, err := r.pending(ctx, workspace, PendingCall{ID: id, Tool: call.Tool, Args: call.Args})
+		key, err := r.pending(ctx, workspace, PendingCall{Agent: claude, ID: id, Tool: call.Tool, Args: call.Args})
 		if key != nil || err != nil || look == looks || !call.asksOwn() {
 			return key, err
 		}
@@ -84,10 +112,15 @@ func (r *Resolver) byEnvironment(ctx context.Context, workspace string, call Cal
 	return r.known(ctx, workspace, key)
 }
 
-// byPendingCall takes the one session whose log holds exactly this call without
-// a result. Two of them are no answer.
+// byPendingCall takes the one session of the client's own agent whose log holds
+// exactly this call without a result. Two of them are no answer. A call whose id
+// or session is told and was not found is not looked for by less.
 func (r *Resolver) byPendingCall(ctx context.Context, workspace string, call Call) (*session.Key, error) {
-	return r.pending(ctx, workspace, PendingCall{Tool: call.Tool, Args: call.Args})
+	agent, readable := call.agent()
+	if !readable || call.callID() != "" || call.thread() != "" {
+		return nil, nil
+	}
+	return r.pending(ctx, workspace, PendingCall{Agent: agent, Tool: call.Tool, Args: call.Args})
 }
 
 // known returns the key if it is that of a session in the workspace.

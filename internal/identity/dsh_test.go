@@ -45,10 +45,13 @@ func TestLogsOfDSH(t *testing.T) {
 		}
 		sources = append(sources, reader.Source{Agent: session.DSH, Root: root, Path: paths[id], Header: header})
 	}
-	logs := NewLogs(func(context.Context, string) ([]reader.Source, error) { return sources, nil }, r)
+	logs := NewLogs(LogsOptions{
+		List:    func(context.Context, string) ([]reader.Source, error) { return sources, nil },
+		Readers: []reader.Reader{r},
+	})
 	want := func(ids ...session.ID) {
 		t.Helper()
-		keys, err := logs.FindCall(t.Context(), "/srv/code/alpha", PendingCall{Tool: "session_search", Args: json.RawMessage(`{"query":"gazebo"}`)})
+		keys, err := logs.FindCall(t.Context(), "/srv/code/alpha", PendingCall{Agent: session.DSH, Tool: "session_search", Args: json.RawMessage(`{"query":"gazebo"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,8 @@
 // widens it: every id that comes over a wire must name a session of the
 // server's own workspace, and where the workspace is in doubt the call is
 // refused with a sentence that says what to do. The package knows no protocol
-// library and no index; it sees a client's name, metadata and environment, and
-// asks through the interfaces it declares. Start at Resolver.Caller.
+// library and no index; it sees a client's name, metadata, environment and
+// process, and asks through the interfaces it declares. Start at Resolver.Caller.
 package identity
 
 import (
@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
 )
 
@@ -35,10 +36,10 @@ type NewestFinder interface {
 	NewestSession(ctx context.Context, workspace string, agent session.Agent) (session.Key, bool, error)
 }
 
-// CallFinder finds the sessions whose logs hold a call that has no result yet.
+// CallFinder finds the sessions whose logs hold a call that is being made.
 type CallFinder interface {
-	// FindCall returns the sessions of exactly this workspace with such a call
-	// pending, each once, in any order.
+	// FindCall returns the sessions of exactly this workspace with such a call,
+	// each once, in any order.
 	FindCall(ctx context.Context, workspace string, call PendingCall) ([]session.Key, error)
 }
 
@@ -51,6 +52,13 @@ type Options struct {
 	Finder    Finder       // nil: no session is ever known
 	Calls     CallFinder   // nil: no pending calls are looked for
 	Logger    *slog.Logger // nil discards
+
+	// Running returns the sessions that processes of their agents have open, by
+	// the agents' own registries; nil: none are known.
+	Running func(ctx context.Context) (map[session.Key]reader.Process, error)
+	// Ancestors returns the processes above this one, the parent first; nil:
+	// asked from the system.
+	Ancestors func() []int
 }
 
 // Resolver tells who is calling. It is safe for concurrent use.
@@ -61,13 +69,19 @@ type Resolver struct {
 	finder Finder
 	calls  CallFinder
 	log    *slog.Logger
+
+	running   func(ctx context.Context) (map[session.Key]reader.Process, error)
+	ancestors func() []int
 }
 
 // New checks the options. A workspace that cannot be made absolute is
 // fault.InvalidConfig; everything else that is wrong with the host refuses the
 // calls and not the server, so that the agent gets to read why.
 func New(o Options) (*Resolver, error) {
-	r := &Resolver{dir: o.Dir, getenv: o.Getenv, finder: o.Finder, calls: o.Calls, log: o.Logger}
+	r := &Resolver{dir: o.Dir, getenv: o.Getenv, finder: o.Finder, calls: o.Calls, log: o.Logger, running: o.Running, ancestors: o.Ancestors}
+	if r.ancestors == nil {
+		r.ancestors = ancestors
+	}
 	if r.getenv == nil {
 		r.getenv = func(string) string { return "" }
 	}
@@ -125,7 +139,7 @@ func (r *Resolver) Caller(ctx context.Context, call Call) (Caller, error) {
 	}
 	caller := Caller{Workspace: workspace}
 	for _, rule := range []func(context.Context, string, Call) (*session.Key, error){
-		r.byThread, r.byCallID, r.byEnvironment, r.byPendingCall,
+		r.byThread, r.byCallID, r.byRegistry, r.byEnvironment, r.byPendingCall,
 	} {
 		key, err := rule(ctx, workspace, call)
 		switch {

@@ -53,7 +53,13 @@ func (c calls) FindCall(_ context.Context, _ string, call PendingCall) ([]sessio
 	if call.ID != "" {
 		return c.byID, c.err
 	}
-	return c.byArgs, c.err
+	var found []session.Key
+	for _, k := range c.byArgs {
+		if call.Agent == "" || k.Agent == call.Agent {
+			found = append(found, k)
+		}
+	}
+	return found, c.err
 }
 
 func environment(pairs ...string) func(string) string {
@@ -235,6 +241,15 @@ func TestSession(t *testing.T) {
 		{name: "one pending call", host: Options{Calls: calls{byArgs: []session.Key{key("dsh", "d1")}}}, want: "dsh:d1"},
 		{name: "two pending calls", host: Options{Calls: calls{byArgs: []session.Key{key("dsh", "d1"), key("dsh", "d2")}}}},
 		{name: "a pending call of another workspace", host: Options{Calls: calls{byArgs: []session.Key{key("dsh", "foreign")}}}},
+		{name: "a client's own agent", host: Options{Calls: calls{byArgs: []session.Key{key("dsh", "d1"), key("claude-code", "c0")}}, Workspace: "/w"}, call: Call{Client: "dsh-mcp-client"}, want: "dsh:d1"},
+		{name: "Claude's own log", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0"), key("codex", "t1")}}}, call: Call{Client: "claude-code"}, want: "claude-code:c0"},
+		{name: "Codex is no session of Claude", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "codex-mcp-client"}},
+		{name: "an agent without readable logs", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "pi"}},
+		{name: "another agent without readable logs", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "gemini-cli-mcp-client"}},
+		{name: "a call id that is not found", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}},
+			call: Call{Client: "claude-code", Meta: map[string]any{"claudecode/toolUseId": "toolu_1"}}},
+		{name: "a thread that is not found", host: Options{Calls: calls{byArgs: []session.Key{key("codex", "t1")}}},
+			call: Call{Client: "codex-mcp-client", Meta: map[string]any{"threadId": "t9"}}},
 		{name: "a variable before a pending call", host: Options{Getenv: env, Calls: calls{byArgs: []session.Key{key("dsh", "d1")}}}, call: Call{Client: "qwen-cli-mcp-client-yore"}, want: "qwen-code:q1"},
 
 		{name: "a lookup that fails says nothing", host: Options{Finder: corpus{keys: known.keys, err: broken}}, call: Call{Meta: map[string]any{"threadId": "t1"}}},

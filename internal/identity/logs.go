@@ -5,20 +5,34 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
 )
 
-// Logs is a CallFinder over the newest logs of a workspace, for agents that
-// tell nothing of their sessions. It reads each log once and then what was
-// added to it. It is safe for concurrent use; lookups run one at a time.
+// Logs is a CallFinder over the agents' logs. A call with an id is looked for by
+// the agent's reader, at the ends of logs. Without one, for agents that tell
+// nothing of their sessions, only logs that are being written are looked at:
+// each is read once and then what was added to it. It is safe for concurrent
+// use; lookups run one at a time.
 type Logs struct {
-	list    func(ctx context.Context, workspace string) ([]reader.Source, error)
+	o       LogsOptions
 	readers map[session.Agent]reader.Reader
 
 	mu    sync.Mutex
 	tails map[string]*tail // by the path of the primary file
+}
+
+// LogsOptions say where the logs are.
+type LogsOptions struct {
+	// List returns the sources of a workspace, in any order; sources of agents
+	// without a reader here are ignored.
+	List func(ctx context.Context, workspace string) ([]reader.Source, error)
+	// Roots returns the folders below which an agent keeps its sessions; nil: none.
+	Roots   func(session.Agent) []string
+	Readers []reader.Reader
+	Now     func() time.Time // nil: the system's clock
 }
 
 // tail is how far a log has been read, and what is open there.
@@ -28,15 +42,21 @@ type tail struct {
 }
 
 const (
-	maxLogs  = 8         // how many logs, the last written ones, are looked at
-	maxBytes = 256 << 20 // a log that grew by more than this since it was last read is passed over
+	maxLogs  = 8               // how many logs, the last written ones, are looked at
+	maxBytes = 256 << 20       // a log that grew by more than this since it was last read is passed over
+	fresh    = 1 * time.Minute // a log that was written longer ago holds no call that is being made now
 )
 
-// NewLogs returns a finder over the sources that list returns for a workspace,
-// in any order; sources of agents without a reader here are ignored.
-func NewLogs(list func(ctx context.Context, workspace string) ([]reader.Source, error), readers ...reader.Reader) *Logs {
-	l := &Logs{list: list, readers: make(map[session.Agent]reader.Reader), tails: make(map[string]*tail)}
-	for _, r := range readers {
+// NewLogs returns a finder.
+func NewLogs(o LogsOptions) *Logs {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Roots == nil {
+		o.Roots = func(session.Agent) []string { return nil }
+	}
+	l := &Logs{o: o, readers: make(map[session.Agent]reader.Reader), tails: make(map[string]*tail)}
+	for _, r := range o.Readers {
 		l.readers[r.Agent()] = r
 	}
 	return l
@@ -44,14 +64,17 @@ func NewLogs(list func(ctx context.Context, workspace string) ([]reader.Source, 
 
 // FindCall implements CallFinder. A log that cannot be read holds no call.
 func (l *Logs) FindCall(ctx context.Context, workspace string, call PendingCall) ([]session.Key, error) {
-	sources, err := l.list(ctx, workspace)
+	if call.ID != "" {
+		return l.byID(ctx, workspace, call)
+	}
+	sources, err := l.o.List(ctx, workspace)
 	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var found []session.Key
-	for _, s := range l.newest(workspace, sources) {
+	for _, s := range l.choose(workspace, call.Agent, sources) {
 		open, err := l.follow(ctx, s)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -66,15 +89,38 @@ func (l *Logs) FindCall(ctx context.Context, workspace string, call PendingCall)
 	return found, nil
 }
 
-// newest chooses the workspace's last written logs and forgets all others.
-func (l *Logs) newest(workspace string, sources []reader.Source) []reader.Source {
+// byID asks the readers that can find a call by its id.
+func (l *Logs) byID(ctx context.Context, workspace string, call PendingCall) ([]session.Key, error) {
+	var found []session.Key
+	for agent, r := range l.readers {
+		finder, ok := r.(reader.CallFinder)
+		if !ok || call.Agent != "" && agent != call.Agent {
+			continue
+		}
+		for _, root := range l.o.Roots(agent) {
+			id, ok, err := finder.FindCall(ctx, root, workspace, call.ID)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if key := (session.Key{Agent: agent, ID: id}); err == nil && ok && !slices.Contains(found, key) {
+				found = append(found, key)
+			}
+		}
+	}
+	return found, nil
+}
+
+// choose returns those of the workspace's last written logs, of one agent or of
+// every one, that are being written now. How far the others have been read is
+// remembered, as long as they are among the last.
+func (l *Logs) choose(workspace string, agent session.Agent, sources []reader.Source) []reader.Source {
 	type dated struct {
 		reader.Source
 		stamp reader.Stamp
 	}
 	var logs []dated
 	for _, s := range sources {
-		if s.Header.Cwd != workspace || l.readers[s.Agent] == nil {
+		if s.Header.Cwd != workspace || l.readers[s.Agent] == nil || agent != "" && s.Agent != agent {
 			continue
 		}
 		if stamp, err := reader.StatRegular(s.Path); err == nil {
@@ -83,6 +129,7 @@ func (l *Logs) newest(workspace string, sources []reader.Source) []reader.Source
 	}
 	slices.SortFunc(logs, func(a, b dated) int { return cmp.Compare(b.stamp.ModTime, a.stamp.ModTime) })
 	logs = logs[:min(len(logs), maxLogs)]
+	now := l.o.Now()
 	kept := make(map[string]*tail, len(logs))
 	chosen := make([]reader.Source, 0, len(logs))
 	for _, d := range logs {
@@ -94,7 +141,9 @@ func (l *Logs) newest(workspace string, sources []reader.Source) []reader.Source
 			continue
 		}
 		kept[d.Path] = t
-		chosen = append(chosen, d.Source)
+		if now.Sub(time.Unix(0, d.stamp.ModTime)).Abs() <= fresh {
+			chosen = append(chosen, d.Source)
+		}
 	}
 	l.tails = kept
 	return chosen

@@ -104,12 +104,17 @@ func (f *folder) write(id, cwd, text string) {
 	f.sources = append(f.sources, reader.Source{Agent: "test", Path: path, Header: session.Header{Agent: "test", ID: session.ID(id), Cwd: cwd}})
 }
 
+// logs is a finder whose clock stands at the last write.
+func (f *folder) logs(readers ...reader.Reader) *Logs {
+	return NewLogs(LogsOptions{List: f.list, Readers: readers, Now: func() time.Time { return f.clock }})
+}
+
 func (f *folder) list(context.Context, string) ([]reader.Source, error) { return f.sources, nil }
 
 func TestLogs(t *testing.T) {
 	f := &folder{t: t, dir: t.TempDir(), clock: time.Unix(1e9, 0)}
 	r := &lineReader{}
-	logs := NewLogs(f.list, r)
+	logs := f.logs(r)
 	const tool = "session_search"
 	find := func(call PendingCall) string {
 		t.Helper()
@@ -137,8 +142,6 @@ func TestLogs(t *testing.T) {
 	want("a call", "one", args)
 	want("other arguments", "", PendingCall{Tool: tool, Args: json.RawMessage(`{"query":"y"}`)})
 	want("another tool", "", PendingCall{Tool: "session_event_search", Args: args.Args})
-	want("by id", "one", PendingCall{ID: "1", Tool: tool})
-	want("by another id", "", PendingCall{ID: "2", Tool: tool, Args: args.Args})
 
 	before := r.parsed
 	want("again", "one", args)
@@ -161,7 +164,10 @@ func TestLogs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.dir, "one"), []byte("call 3 session_search {\"query\":\"x\"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	f.write("one", "/w", "")
 	want("a log that was rewritten", "one", args)
+	want("of this agent", "one", PendingCall{Agent: "test", Tool: tool, Args: args.Args})
+	want("of another agent", "", PendingCall{Agent: "other", Tool: tool, Args: args.Args})
 	if err := os.Remove(filepath.Join(f.dir, "one")); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +181,7 @@ func TestLogsLooksAtTheLastWrittenOnly(t *testing.T) {
 	for i := range maxLogs {
 		f.write(fmt.Sprint("new", i), "/w", "turn\n")
 	}
-	logs := NewLogs(f.list, &lineReader{})
+	logs := f.logs(&lineReader{})
 	want := []session.Key(nil)
 	got, err := logs.FindCall(t.Context(), "/w", PendingCall{Tool: "session_search"})
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -189,16 +195,117 @@ func TestLogsLooksAtTheLastWrittenOnly(t *testing.T) {
 	}
 }
 
+// A log that is not being written is not even opened: nobody makes the call that
+// it ends with.
+func TestLogsPassesOverWhatIsNotBeingWritten(t *testing.T) {
+	call := "call 1 session_search {}\n"
+	for _, tc := range []struct {
+		name string
+		now  time.Duration // after the write
+		want int
+	}{
+		{"written just now", 0, 1},
+		{"written a minute ago", time.Minute, 1},
+		{"written longer ago", time.Minute + 1, 0},
+		{"twenty days old", 20 * 24 * time.Hour, 0},
+		{"by a clock that goes a little before ours", -time.Second, 1},
+		{"from the future", -time.Hour, 0},
+	} {
+		f := &folder{t: t, dir: t.TempDir(), clock: time.Unix(1e9, 0)}
+		f.write("one", "/w", call)
+		f.clock = f.clock.Add(tc.now)
+		r := &lineReader{}
+		got, err := f.logs(r).FindCall(t.Context(), "/w", PendingCall{Tool: "session_search"})
+		if err != nil || len(got) != tc.want || r.parsed != tc.want {
+			t.Errorf("%s: %v, %v; %d lines were read", tc.name, got, err, r.parsed)
+		}
+	}
+}
+
+// A log that rests and goes on is not read from its beginning again.
+func TestLogsRemembersALogThatRests(t *testing.T) {
+	f := &folder{t: t, dir: t.TempDir(), clock: time.Unix(1e9, 0)}
+	r := &lineReader{}
+	logs := f.logs(r)
+	find := func() int {
+		t.Helper()
+		got, err := logs.FindCall(t.Context(), "/w", PendingCall{Tool: "session_search"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(got)
+	}
+	f.write("one", "/w", "turn\nturn\n")
+	find()
+	f.clock = f.clock.Add(time.Hour)
+	find()
+	f.write("one", "/w", "call 1 session_search {}\n")
+	if got := find(); got != 1 || r.parsed != 3 {
+		t.Errorf("%d found, %d lines read where 3 were written", got, r.parsed)
+	}
+}
+
+// idReader finds calls by their ids and is never to read a log whole.
+type idReader struct {
+	lineReader
+	agent session.Agent
+	found map[string]session.ID // by root
+	err   error
+}
+
+func (r *idReader) Agent() session.Agent { return r.agent }
+
+func (r *idReader) FindCall(_ context.Context, root, workspace, callID string) (session.ID, bool, error) {
+	if r.err != nil {
+		return "", false, r.err
+	}
+	id, ok := r.found[root]
+	return id, ok && workspace == "/w" && callID == "call-1", nil
+}
+
+func TestLogsByID(t *testing.T) {
+	f := &folder{t: t, dir: t.TempDir(), clock: time.Unix(1e9, 0)}
+	f.write("one", "/w", "call call-1 session_search {}\n")
+	roots := func(a session.Agent) []string {
+		return map[session.Agent][]string{"a": {"/a1", "/a2"}, "b": {"/b1"}}[a]
+	}
+	a := &idReader{agent: "a", found: map[string]session.ID{"/a2": "mine"}}
+	b := &idReader{agent: "b", found: map[string]session.ID{"/b1": "other"}}
+	broken := &idReader{agent: "a", err: errors.New("unreadable")}
+	plain := &lineReader{}
+	for _, tc := range []struct {
+		name string
+		call PendingCall
+		rs   []reader.Reader
+		want []session.Key
+	}{
+		{"the agent's second root", PendingCall{Agent: "a", ID: "call-1"}, []reader.Reader{a, b}, []session.Key{{Agent: "a", ID: "mine"}}},
+		{"any agent", PendingCall{ID: "call-1"}, []reader.Reader{b}, []session.Key{{Agent: "b", ID: "other"}}},
+		{"another id", PendingCall{Agent: "a", ID: "call-2"}, []reader.Reader{a, b}, nil},
+		{"a reader that finds no calls", PendingCall{ID: "call-1", Tool: "session_search"}, []reader.Reader{plain}, nil},
+		{"a root that cannot be read", PendingCall{Agent: "a", ID: "call-1"}, []reader.Reader{broken}, nil},
+	} {
+		logs := NewLogs(LogsOptions{List: f.list, Roots: roots, Readers: tc.rs, Now: func() time.Time { return f.clock }})
+		got, err := logs.FindCall(t.Context(), "/w", tc.call)
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", tc.name, err, diff)
+		}
+	}
+	if n := a.parsed + b.parsed + plain.parsed; n != 0 {
+		t.Errorf("%d lines were read", n)
+	}
+}
+
 func TestLogsFailures(t *testing.T) {
 	broken := errors.New("no catalogue")
-	logs := NewLogs(func(context.Context, string) ([]reader.Source, error) { return nil, broken }, &lineReader{})
+	logs := NewLogs(LogsOptions{List: func(context.Context, string) ([]reader.Source, error) { return nil, broken }, Readers: []reader.Reader{&lineReader{}}})
 	if _, err := logs.FindCall(t.Context(), "/w", PendingCall{Tool: "session_search"}); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	// An agent without a reader here is passed over.
 	f := &folder{t: t, dir: t.TempDir(), clock: time.Unix(1e9, 0)}
 	f.write("one", "/w", "call 1 session_search {}\n")
-	if got, err := NewLogs(f.list).FindCall(t.Context(), "/w", PendingCall{Tool: "session_search"}); got != nil || err != nil {
+	if got, err := f.logs().FindCall(t.Context(), "/w", PendingCall{Tool: "session_search"}); got != nil || err != nil {
 		t.Errorf("got %v, %v", got, err)
 	}
 }

@@ -9,23 +9,19 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// PendingCall is a call to look for in a log. With an ID only that call is
-// meant, else any call of the tool with exactly these arguments.
+// PendingCall is a call to look for in logs. With an ID only that call is
+// meant, else any call of the tool with exactly these arguments that has no
+// result yet.
 type PendingCall struct {
-	ID   string // the agent's own id of the call; "": not known
-	Tool string // as the server names it
-	Args json.RawMessage
+	Agent session.Agent // whose logs are looked at; "": those of every agent
+	ID    string        // the agent's own id of the call; "": not known
+	Tool  string        // as the server names it
+	Args  json.RawMessage
 }
 
 // matches reports whether a recorded call is the one that is looked for.
-func (p PendingCall) matches(id, name, args string) bool {
-	if !isTool(name, p.Tool) {
-		return false
-	}
-	if p.ID != "" {
-		return id == p.ID
-	}
-	return sameJSON([]byte(args), p.Args)
+func (p PendingCall) matches(name, args string) bool {
+	return isTool(name, p.Tool) && sameJSON([]byte(args), p.Args)
 }
 
 // isTool reports whether a recorded name means the tool: agents put the
@@ -83,8 +79,8 @@ func (o openCalls) apply(e *session.Event) {
 }
 
 func (o openCalls) has(p PendingCall) bool {
-	for id, c := range o {
-		if p.matches(id, c.name, c.args) {
+	for _, c := range o {
+		if p.matches(c.name, c.args) {
 			return true
 		}
 	}
