@@ -16,6 +16,22 @@ func (e *Engine) Lineage(ctx context.Context, at Located, sees func(session.Head
 	if err := e.check(at); err != nil {
 		return session.Lineage{}, err
 	}
+	// Where a log does not state where it comes from, the whole workspace tells.
+	scope := session.Scope{Workspaces: []string{at.Header.Cwd}}
+	if _, err := e.refresh(ctx, scope, nil); fault.IsContext(err) {
+		return session.Lineage{}, err
+	} else if err != nil {
+		e.Logger.Warn("lineage may be incomplete", "error", err)
+	}
+	found, err := e.locate(ctx, Lookup{IDs: []session.ID{at.Header.ID}})
+	if err != nil && len(found) == 0 {
+		return session.Lineage{}, err
+	}
+	for _, f := range found {
+		if TargetOf(f.Header) == TargetOf(at.Header) {
+			at = f
+		}
+	}
 	return session.Trace(at.Header, &kin{ctx, e, sees})
 }
 

@@ -75,7 +75,7 @@ func publicProblem(p *reader.Problem) *query.Problem {
 const storedColumns = `num, entries, ` + putColumns
 
 const putColumns = `source, ` + headerColumns + `, ` + forkColumns + `, p_next, p_read, p_check, ` + stampColumns + `, state, mapping, ` +
-	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed, root, footprints, clipped, skip`
+	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed, root, settled, footprints, clipped, skip`
 
 // bindStored gives the arguments for putColumns.
 func bindStored(s *ingest.Stored) []any {
@@ -91,7 +91,7 @@ func bindStored(s *ingest.Stored) []any {
 	args = append(args, s.Mapping)
 	args = append(args, bindProblem(s.Problem)...)
 	return append(args, s.Events, s.Provisional, s.Title, string(s.TitleFail), s.LastStep, s.Prompted, s.Changed,
-		s.Root, strings.Join(s.Footprints, "\n"), s.Clipped, bindSkip(s.Skip))
+		s.Root, s.Settled, strings.Join(s.Footprints, "\n"), s.Clipped, bindSkip(s.Skip))
 }
 
 // bindSkip gives a skip as JSON; "" is none.
@@ -138,7 +138,7 @@ func (r row) storedRow() (s ingest.Stored, entries int64) {
 	}
 	s.TitleFail = fault.Code(r.text(next(1)))
 	s.LastStep, s.Prompted, s.Changed = r.int(next(1)), r.bool(next(1)), r.int(next(1))
-	s.Root = r.text(next(1))
+	s.Root, s.Settled = r.text(next(1)), r.bool(next(1))
 	if ids := r.text(next(1)); ids != "" {
 		s.Footprints = strings.Split(ids, "\n")
 	}

@@ -88,7 +88,7 @@ CREATE TABLE sessions (
 	mapping TEXT NOT NULL, ` + problemSchema + `,
 	events INTEGER NOT NULL, provisional INTEGER NOT NULL, title TEXT, title_fail TEXT NOT NULL,
 	step INTEGER NOT NULL, prompted INTEGER NOT NULL, changed INTEGER NOT NULL,
-	root TEXT NOT NULL, footprints TEXT NOT NULL, clipped INTEGER NOT NULL, skip TEXT NOT NULL
+	root TEXT NOT NULL, settled INTEGER NOT NULL, footprints TEXT NOT NULL, clipped INTEGER NOT NULL, skip TEXT NOT NULL
 );
 CREATE TABLE types (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE records (block INTEGER PRIMARY KEY, data BLOB NOT NULL);

@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/yorehq/yore/reader"
@@ -23,7 +22,9 @@ import (
 //
 // A member's parent is, of those whose own part begins earlier, the one that
 // shares most. Indexing goes from new to old, so that a fork may be in the
-// index before its origin: every new member relates the whole family anew.
+// index before its origin, and a log may be seen while its copies are still
+// being written: every new member, and every growth of one that has nothing of
+// its own yet, relates the whole family anew.
 
 // member is one log of a family.
 type member struct {
@@ -39,10 +40,10 @@ type mark struct {
 	time int64
 }
 
-// relate finds out about the lineage of a session that has just been read for
-// the first time, and of those that share its records.
+// relate finds out about the lineage of a session that is new or whose place in
+// its family is not settled yet, and of those that share its records.
 func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
-	if s.Root == "" || s.Header.Origin != "" {
+	if s.Root == "" || s.Header.Origin != "" || s.Settled {
 		return nil
 	}
 	var family []*member
@@ -62,10 +63,11 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 	slices.SortFunc(family, func(a, b *member) int { return cmp.Compare(a.s.Header.ID, b.s.Header.ID) })
 	forks := relations(family)
 	for _, m := range family {
-		if m.s.Fork == forks[m.s.Header.ID] {
+		fork, settled := forks[m.s.Header.ID], m.settled(family)
+		if m.s.Fork == fork && m.s.Settled == settled {
 			continue
 		}
-		m.s.Fork = forks[m.s.Header.ID]
+		m.s.Fork, m.s.Settled = fork, settled
 		if err := sl.w.Put(ctx, m.s); err != nil {
 			return err
 		}
@@ -101,57 +103,91 @@ func (m *member) load(ctx context.Context, in *Ingester, j *job) error {
 }
 
 // own returns how many leading marks m shares with other, and the first event
-// of its own: the seq behind the last one and the earliest time there is, if
-// it has none.
-func (m *member) own(other *member) (shared int, first mark) {
+// of its own; without any, ok is false and the seq is that behind the last one.
+func (m *member) own(other *member) (shared int, first mark, ok bool) {
 	for shared < len(m.marks) && other.ids[m.marks[shared].id] {
 		shared++
 	}
 	if shared < len(m.marks) {
-		return shared, m.marks[shared]
+		return shared, m.marks[shared], true
 	}
-	return shared, mark{seq: m.s.Events, time: math.MinInt64}
+	return shared, mark{seq: m.s.Events}, false
+}
+
+// settled reports whether growth of the logs can change nothing of m's place.
+func (m *member) settled(family []*member) bool {
+	for _, other := range family {
+		if other == m {
+			continue
+		}
+		_, _, mine := m.own(other)
+		_, _, theirs := other.own(m)
+		if !mine || !theirs && m.s.Header.CreatedAt == other.s.Header.CreatedAt {
+			return false
+		}
+	}
+	return true
+}
+
+// later reports whether m was made after other, as far as can be told: by what
+// the logs say, by what comes after the copies, or, of a log that has nothing
+// after them, by its being left alone since before the other went on.
+func (m *member) later(other *member) bool {
+	if a, b := m.s.Header.CreatedAt, other.s.Header.CreatedAt; a != b {
+		return a > b
+	}
+	_, first, mine := m.own(other)
+	_, theirs, its := other.own(m)
+	switch {
+	case mine && its:
+		return first.time > theirs.time
+	case mine:
+		return other.s.Position.Stamp.ModTime/1e6 <= first.time
+	}
+	return false
 }
 
 // relations decides who is whose fork.
 func relations(family []*member) map[session.ID]Fork {
 	forks := map[session.ID]Fork{}
+	parents := map[session.ID]session.ID{}
+	for _, m := range family {
+		parents[m.s.Header.ID] = m.s.Header.ParentSession
+	}
 	for _, m := range family {
 		if m.s.Header.ParentSession != "" {
 			continue // the log says so itself
 		}
 		most := 0
 		for _, other := range family {
-			if other == m || descends(forks, other.s.Header.ID, m.s.Header.ID) {
+			if other == m || descends(parents, other.s.Header.ID, m.s.Header.ID) {
 				continue
 			}
-			shared, first := m.own(other)
-			_, theirs := other.own(m)
-			created := m.s.Header.CreatedAt
-			later := cmp.Compare(created, other.s.Header.CreatedAt)
-			if later == 0 {
-				later, created = cmp.Compare(first.time, theirs.time), max(first.time, 0)
-			}
-			if shared > most && later > 0 {
+			if shared, first, ok := m.own(other); shared > most && m.later(other) {
 				most = shared
+				created := m.s.Header.CreatedAt
+				if ok && created == other.s.Header.CreatedAt {
+					created = max(first.time, 0)
+				}
 				forks[m.s.Header.ID] = Fork{Parent: other.s.Header.ID, Seed: first.seq, CreatedAt: created}
 			}
+		}
+		if f, ok := forks[m.s.Header.ID]; ok {
+			parents[m.s.Header.ID] = f.Parent
 		}
 	}
 	return forks
 }
 
-// descends reports whether id comes from ancestor by what is decided so far.
-func descends(forks map[session.ID]Fork, id, ancestor session.ID) bool {
-	for range len(forks) + 1 {
+// descends reports whether id comes from ancestor by what is known so far.
+func descends(parents map[session.ID]session.ID, id, ancestor session.ID) bool {
+	for range len(parents) + 1 {
 		if id == ancestor {
 			return true
 		}
-		f, ok := forks[id]
-		if !ok {
+		if id = parents[id]; id == "" {
 			return false
 		}
-		id = f.Parent
 	}
 	return true
 }

@@ -211,7 +211,12 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		at[stored[i].Source] = &stored[i]
 	}
 	p := &plan{workspace: workspace, only: only, keep: map[string]bool{}}
-	rows = in.withoutAway(rows, at)
+	if err := in.shareForks(ctx, rows, stored); err != nil {
+		return nil, err
+	}
+	if rows, err = in.freshen(ctx, p, in.withoutAway(rows, at)); err != nil {
+		return nil, err
+	}
 	chosen, conflicts := choose(rows)
 	for key := range conflicts {
 		if only == nil || key == *only {
@@ -220,13 +225,10 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		}
 	}
 	for _, row := range rows {
-		contested := row.Problem == nil && !row.Pending && conflicts[row.Header.Key()]
-		if row.Problem == nil && !contested || only != nil && row.Header.Key() != *only {
+		if row.Problem == nil || only != nil && row.Header.Key() != *only {
 			continue
 		}
-		if !contested { // a conflict is counted already
-			p.unreadable++
-		}
+		p.unreadable++
 		if err := in.recheck(ctx, p, row); err != nil {
 			return nil, err
 		}
@@ -313,12 +315,6 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 		src.Header = fresh.Header
 	}
 	p.keep[row.Path] = true
-	if s != nil && s.Fork != row.Fork {
-		row.Fork = s.Fork
-		if err := in.Catalog.Update(ctx, CatalogChange{Files: []FileRow{row}}); err != nil {
-			return err
-		}
-	}
 	if s != nil && rev == reader.Unchanged && s.Mapping == mapping(root.Reader) && s.Header == src.Header {
 		p.note(s)
 		return nil
@@ -375,87 +371,6 @@ func (in *Ingester) root(row FileRow) (Root, bool) {
 		}
 	}
 	return Root{}, false
-}
-
-// choose picks one file for each session: the same log at two places is one
-// session, files that contradict each other are none. It returns the sessions
-// in conflict too.
-func choose(rows []FileRow) (chosen []FileRow, conflict map[session.Key]bool) {
-	best := map[session.Key]int{}
-	conflict = map[session.Key]bool{}
-	for i, row := range rows {
-		if row.Pending || row.Problem != nil {
-			continue
-		}
-		key := row.Header.Key()
-		j, ok := best[key]
-		switch {
-		case !ok:
-			best[key] = i
-		case rows[j].Header != row.Header:
-			conflict[key] = true
-		case better(row, rows[j]):
-			best[key] = i
-		}
-	}
-	for i, row := range rows {
-		if key := row.Header.Key(); !row.Pending && row.Problem == nil && best[key] == i && !conflict[key] {
-			chosen = append(chosen, row)
-		}
-	}
-	return chosen, conflict
-}
-
-// withoutAway takes out the files whose whole root is away and that have a copy
-// which is of more use: one below a root that is there, or else one that the
-// shard holds.
-func (in *Ingester) withoutAway(rows []FileRow, stored map[string]*Stored) []FileRow {
-	away := map[string]bool{}
-	for _, row := range rows {
-		if _, asked := away[row.Root]; !asked {
-			_, err := os.Stat(row.Root)
-			away[row.Root] = err != nil
-		}
-	}
-	use := func(r FileRow) int {
-		_, known := in.root(r)
-		switch {
-		case known && !away[r.Root]:
-			return 2
-		case stored[r.Path] != nil:
-			return 1
-		}
-		return 0
-	}
-	best := map[session.Header]int{}
-	for _, r := range rows {
-		if !r.Pending && r.Problem == nil {
-			best[r.Header] = max(best[r.Header], use(r))
-		}
-	}
-	return slices.DeleteFunc(rows, func(r FileRow) bool { return away[r.Root] && r.Problem == nil && use(r) < best[r.Header] })
-}
-
-// hasCopy reports whether another file gives the same session.
-func hasCopy(rows []FileRow, row FileRow) bool {
-	return slices.ContainsFunc(rows, func(r FileRow) bool {
-		return r.Path != row.Path && r.Header == row.Header && !r.Pending && r.Problem == nil
-	})
-}
-
-// better prefers the log that the session's own agent keeps, then the newer
-// copy, then the longer, then the first by name.
-func better(a, b FileRow) bool {
-	own := func(r FileRow) bool { return r.Agent == r.Header.Agent }
-	switch {
-	case own(a) != own(b):
-		return own(a)
-	case a.Stamp.ModTime != b.Stamp.ModTime:
-		return a.Stamp.ModTime > b.Stamp.ModTime
-	case a.Stamp.Size != b.Stamp.Size:
-		return a.Stamp.Size > b.Stamp.Size
-	}
-	return a.Path < b.Path
 }
 
 // carryOut does a plan's work in short transactions.
@@ -549,10 +464,8 @@ func (in *Ingester) conclude(ctx context.Context, p *plan) error {
 		return err
 	}
 	at := map[string]*Stored{}
-	forks := map[session.Key]Fork{}
 	for i, s := range stored {
 		at[s.Source] = &stored[i]
-		forks[s.Header.Key()] = s.Fork
 	}
 	for _, j := range p.jobs {
 		if s := at[j.src.Path]; s != nil {
@@ -563,17 +476,7 @@ func (in *Ingester) conclude(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	var change CatalogChange
-	for _, row := range rows {
-		if f, ok := forks[row.Header.Key()]; ok && f != row.Fork {
-			row.Fork = f
-			change.Files = append(change.Files, row)
-		}
-	}
-	if len(change.Files) == 0 {
-		return nil
-	}
-	return in.Catalog.Update(ctx, change)
+	return in.shareForks(ctx, rows, stored)
 }
 
 // Tidy removes what deletions left in the files of the index; it is called

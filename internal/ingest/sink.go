@@ -143,6 +143,7 @@ type Stored struct {
 	Source   string
 	Header   session.Header // as the log states it
 	Fork     Fork
+	Settled  bool // growth can change nothing of Fork
 	Position reader.Position
 	Mapping  string // versions of reader, fold and text that made it; another one means: make it again
 	Problem  *reader.Problem

@@ -86,7 +86,6 @@ func (sl *slice) update(ctx context.Context, j *job) (done bool, err error) {
 func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err error) {
 	b := newBuilder(ctx, sl.w, s)
 	b.keepFootprints = sl.in.KeepFootprints
-	isNew := s.Position.Next == 0
 	stopped := false
 	tail, err := j.reader.Read(ctx, j.src, s.Position, func(e session.Event) error {
 		if err := b.add(e); err != nil {
@@ -130,10 +129,7 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 	if err := sl.w.Put(ctx, s); err != nil {
 		return false, err
 	}
-	if isNew {
-		err = sl.relate(ctx, j, s)
-	}
-	return !stopped, err
+	return !stopped, sl.relate(ctx, j, s)
 }
 
 // refuse records that a session is unsound; any other failure is returned.
