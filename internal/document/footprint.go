@@ -2,14 +2,19 @@ package document
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/yorehq/yore/session"
 )
 
-// footprints are the product's own tools with an argument that a call of each
+// footprint is one of the product's own tools and an argument that a call of it
 // must have; "" is none.
-var footprints = []struct{ tool, required string }{
+type footprint struct{ tool, required string }
+
+var footprints = []footprint{
 	{"session_search", "query"},
 	{"session_event_search", "query"},
 	{"session_trace", ""},
@@ -20,11 +25,15 @@ var footprints = []struct{ tool, required string }{
 // Footprint reports whether a tool call is one of the product's own: its name
 // is one of the five, or ends in one behind a client's prefix (mcp__server__,
 // server_, namespace.), and its arguments are an object with the required key.
-// Such calls and their results are no history: a search must not find searches.
+// So is a script that calls one of the five, where the agent runs scripts of
+// tool calls. Such calls and their results are no history: a search must not
+// find searches.
 func Footprint(name, arguments string) bool {
+	if named(name, scriptTool) {
+		return scripted(arguments)
+	}
 	for _, f := range footprints {
-		rest, ok := strings.CutSuffix(name, f.tool)
-		if !ok || rest != "" && !strings.HasSuffix(rest, "_") && !strings.HasSuffix(rest, ".") {
+		if !named(name, f.tool) {
 			continue
 		}
 		var keys map[string]json.RawMessage
@@ -35,6 +44,40 @@ func Footprint(name, arguments string) bool {
 		return f.required == "" || has
 	}
 	return false
+}
+
+// scriptTool is what Codex names the tool that runs a script of tool calls.
+const scriptTool = "exec"
+
+// named reports whether a recorded name is a tool's, behind any prefix.
+func named(name, tool string) bool {
+	rest, ok := strings.CutSuffix(name, tool)
+	return ok && (rest == "" || strings.HasSuffix(rest, "_") || strings.HasSuffix(rest, "."))
+}
+
+// scripted reports whether a text that is a script, and no arguments object,
+// calls one of the product's tools.
+func scripted(text string) bool {
+	calls := slices.ContainsFunc(footprints, func(f footprint) bool { return callsIn(text, f.tool) })
+	var keys map[string]json.RawMessage
+	return calls && json.Unmarshal([]byte(text), &keys) != nil
+}
+
+// callsIn reports whether a script calls a tool: its name, not as the end of a
+// longer word, and a bracket behind it.
+func callsIn(script, tool string) bool {
+	for {
+		before, rest, found := strings.Cut(script, tool)
+		if !found {
+			return false
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		longer := unicode.IsLetter(last) || unicode.IsDigit(last)
+		if !longer && strings.HasPrefix(strings.TrimLeftFunc(rest, unicode.IsSpace), "(") {
+			return true
+		}
+		script = rest
+	}
 }
 
 // WithoutFootprints returns a body without the blocks that are calls of the

@@ -26,6 +26,25 @@ func TestFootprint(t *testing.T) {
 		{"session_search_all", `{"query":"x"}`, false},
 		{"session_event", `{"query":"x"}`, false},
 		{"", `{"query":"x"}`, false},
+
+		// A script that calls tools, as Codex writes one in its code mode.
+		{"exec", `await tools.mcp__yore__session_search({query:"x"})`, true},
+		{"functions.exec", "const r = await tools.mcp__yore__session_event_read ({seq: 3});\ntext(r)", true},
+		{"codex_exec", "tools.yore.session_trace\n\t(\n{})", true},
+		{"exec", `session_event_search({query:"x"})`, true},
+		{"exec", `await(session_event_trace({seq:1}))`, true},
+		{"exec", `x = {session_search: 1}; await tools.session_search({query:"x"})`, true}, // the second one is the call
+		{"exec", `await tools.exec_command({cmd:"ls"})`, false},
+		{"exec", `const session_search = 1; text(session_search)`, false}, // no call
+		{"exec", `await tools.obsession_search({query:"x"})`, false},      // another name
+		{"exec", `await tools.ésession_search({query:"x"})`, false},       // another name
+		{"exec", `await tools.session_search_all({query:"x"})`, false},    // another name
+		{"exec", `await tools.session_search`, false},                     // cut off
+		{"exec", `{"command":"session_search(1)"}`, false},                // arguments, no script
+		{"exec", ``, false},
+		{"shell", `session_search({query:"x"})`, false},  // runs no scripts of tools
+		{"myexec", `session_search({query:"x"})`, false}, // no border before the name
+		{"exec_command", `session_search({query:"x"})`, false},
 	} {
 		if got := Footprint(c.name, c.args); got != c.want {
 			t.Errorf("Footprint(%q, %s) = %v", c.name, c.args, got)

@@ -2,7 +2,12 @@ package ingest_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/reader/codex"
 )
 
 // call and result are a tool call and its answer, as DSH logs them.
@@ -37,5 +42,34 @@ func TestOwnFootprintsAreNoHistory(t *testing.T) {
 	}
 	if got, err := snap.Log(rows[0].Num).Surface(t.Context()); err != nil || fmt.Sprint(got) != "[0 2 4]" {
 		t.Errorf("surface %v, %v: the place of a footprint stays", got, err)
+	}
+}
+
+// Codex's code mode calls tools from a script, and the script's output holds
+// what they returned.
+func TestOwnFootprintsInScriptsAreNoHistory(t *testing.T) {
+	b := newBench(t)
+	root := t.TempDir()
+	const id = "01a22bac-7c75-73b3-9b05-a777d7c21201"
+	line := func(second int, kind, payload string) string {
+		return fmt.Sprintf(`{"timestamp":"2026-11-30T08:57:%02dZ","type":%q,"payload":%s}`+"\n", second, kind, payload)
+	}
+	log := line(0, "session_meta", fmt.Sprintf(`{"id":%q,"timestamp":"2026-11-30T08:57:00Z","cwd":%q}`, id, workspace)) +
+		line(1, "response_item", `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look for the takahe"}]}`) +
+		line(2, "response_item", `{"type":"custom_tool_call","call_id":"c1","name":"exec","namespace":"functions","input":"const r = await tools.mcp__yore__session_search({query:\"takahe\"});\ntext(r)"}`) +
+		line(3, "response_item", `{"type":"custom_tool_call_output","call_id":"c1","output":[{"type":"input_text","text":"found: takahe takahe"}]}`) +
+		line(4, "response_item", `{"type":"custom_tool_call","call_id":"c2","name":"exec","namespace":"functions","input":"const r = await tools.exec_command({cmd:\"grep takahe\"});\ntext(r)"}`) +
+		line(5, "response_item", `{"type":"custom_tool_call_output","call_id":"c2","output":[{"type":"input_text","text":"birds.txt: takahe"}]}`)
+	path := filepath.Join(root, "sessions", "2026", "11", "30", "rollout-2026-11-30T08-57-00-"+id+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.in = ingest.New(ingest.Options{Roots: []ingest.Root{{Reader: codex.New(), Path: root}}, Catalog: b.index, Shards: b.index})
+	b.refresh()
+	if n := b.found("takahe"); n != 3 {
+		t.Errorf("found %d, want the message, another script and its output", n)
 	}
 }
