@@ -51,12 +51,13 @@ type RootHealth struct {
 // ProblemKind says what is the matter with a file.
 type ProblemKind string
 
-// The kinds of problem. The last two are remarks: nothing is lost by them.
+// The kinds of problem. The last three are remarks: nothing is lost by them.
 const (
 	Unreadable ProblemKind = "unreadable" // the log cannot be read, or breaks the rules of its format
 	Damaged    ProblemKind = "damaged"    // the log is read up to a damaged place, and more lies behind it
 	Conflict   ProblemKind = "conflict"   // several logs give one session different headers: it stays out of results
 	Duplicate  ProblemKind = "duplicate"  // another copy of the same session is used in its stead
+	Skipped    ProblemKind = "skipped"    // a part of the log was passed over; the rest is read
 	Pending    ProblemKind = "pending"    // its header is not complete yet
 )
 
@@ -74,7 +75,7 @@ type Problem struct {
 }
 
 // Remark reports whether the problem takes nothing away.
-func (p Problem) Remark() bool { return p.Kind == Duplicate || p.Kind == Pending }
+func (p Problem) Remark() bool { return p.Kind == Duplicate || p.Kind == Skipped || p.Kind == Pending }
 
 // Sound reports whether nothing that was looked at is wrong.
 func (h Health) Sound() bool {
@@ -262,10 +263,8 @@ func problems(all, files []ingest.FileRow, stored map[string]ingest.Stored) []Pr
 				p.Kind, p.Reason = Duplicate, "another copy of this session is used"
 			case i >= 0 && stored[f.Path].Problem != nil:
 				p.take(stored[f.Path].Problem)
-			case i >= 0 && stored[f.Path].Skip != nil && stored[f.Path].Skip.Rest > 0:
-				skip := stored[f.Path].Skip
-				p.Kind, p.Code, p.Line, p.Offset = Damaged, fault.Persistence, skip.Line, skip.Place.Offset
-				p.Reason = fmt.Sprintf("the session ends here, and %d bytes behind are not read: %s", skip.Rest, skip.Reason)
+			case i >= 0 && stored[f.Path].Skip != nil:
+				p.skip(stored[f.Path].Skip)
 			}
 		}
 		if p.Kind != "" {
@@ -274,6 +273,20 @@ func problems(all, files []ingest.FileRow, stored map[string]ingest.Stored) []Pr
 	}
 	slices.SortFunc(out, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
 	return out
+}
+
+// skip describes what was passed over in a log.
+func (p *Problem) skip(s *reader.Skip) {
+	p.Line, p.Offset = s.Line, s.Place.Offset
+	switch {
+	case s.Rest > 0:
+		p.Kind, p.Code = Damaged, fault.Persistence
+		p.Reason = fmt.Sprintf("%s; %d bytes behind it are not read either", s.Reason, s.Rest)
+	case s.Rest < 0:
+		p.Kind, p.Code, p.Reason = Damaged, fault.Persistence, s.Reason
+	default:
+		p.Kind, p.Reason = Skipped, s.Reason+"; what comes behind it is read"
+	}
 }
 
 func (p *Problem) take(from *reader.Problem) {

@@ -79,7 +79,7 @@ type Skip struct {
 	Place  session.Place
 	Line   int64 // 1 is the first line; 0: unknown
 	Length int64 // bytes
-	Rest   int64 // bytes behind it that are no part of the session either
+	Rest   int64 // bytes behind it that are no part of the session either; -1: an unknown amount
 	Reason string
 }
 

@@ -173,7 +173,7 @@ func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
 		rows[i] = query.Row{
 			Num: st.Num, Header: st.Fork.Apply(st.Header), Source: st.Source, Title: st.Title, TitleFail: st.TitleFail, Problem: publicProblem(st.Problem),
 			Events: st.Events, Provisional: st.Provisional, Documents: entries[i], LastStep: st.LastStep, Changed: st.Changed,
-			Clipped: st.Clipped, Damaged: st.Skip != nil && st.Skip.Rest > 0,
+			Clipped: st.Clipped, Damaged: st.Skip != nil && st.Skip.Rest != 0,
 		}
 	}
 	x.mu.Lock()

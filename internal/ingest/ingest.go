@@ -262,7 +262,7 @@ func (p *plan) note(s *Stored) {
 	switch {
 	case s.Problem != nil:
 		p.unreadable++
-	case s.Skip != nil && s.Skip.Rest > 0:
+	case s.Skip != nil && s.Skip.Rest != 0:
 		p.damaged++
 	}
 	p.clipped += int(s.Clipped)

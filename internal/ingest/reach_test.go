@@ -103,3 +103,17 @@ func TestTextThatIsTooLongIsCounted(t *testing.T) {
 		t.Errorf("found %d times behind the end of what is searchable", n)
 	}
 }
+
+func TestDamageInTheMiddleIsCounted(t *testing.T) {
+	b := newBench(t)
+	b.write("a", header("a")+user(0, "early zephyr")+`{"broken`+"\n"+user(2, "late zephyr")+user(3, "later zephyr"))
+	if cov := b.refresh(); cov.Damaged != 1 || cov.Unreadable != 0 {
+		t.Errorf("coverage %+v", cov)
+	}
+	if cov := b.refresh(); cov.Damaged != 1 {
+		t.Errorf("coverage %+v on the second look", cov)
+	}
+	if n := b.found("zephyr"); n != 1 {
+		t.Errorf("found %d, want what lies before the damage", n)
+	}
+}

@@ -104,10 +104,7 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 	sl.in.work.bytes.Add(tail.Bytes)
 	if err == nil {
 		s.Position = tail.Position
-		s.Skip = nil
-		if len(tail.Skips) > 0 {
-			s.Skip = &tail.Skips[0]
-		}
+		s.Skip = worst(s.Skip, tail.Skips)
 		if stopped {
 			s.Position.Stamp.Size = -1 // not wholly read: no stat may call it unchanged
 		} else {
@@ -130,6 +127,21 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 		return false, err
 	}
 	return !stopped, sl.relate(ctx, j, s)
+}
+
+// worst returns the skip that is remembered of a session: one that takes
+// something away before one that does not. One of an earlier read stays unless
+// the log ended there and goes on now.
+func worst(before *reader.Skip, skips []reader.Skip) *reader.Skip {
+	if before != nil && before.Rest != 0 {
+		before = nil
+	}
+	for i := range skips {
+		if before == nil || before.Rest == 0 && skips[i].Rest != 0 {
+			before = &skips[i]
+		}
+	}
+	return before
 }
 
 // refuse records that a session is unsound; any other failure is returned.

@@ -133,7 +133,7 @@ func (d *decoder) tail(src reader.Source, at mark) (reader.Tail, error) {
 		}
 	}
 	for _, seg := range t.missing {
-		tail.Skips = append(tail.Skips, reader.Skip{Reason: "the lines that it goes on from are in a file that is not there: " + word([]byte(`"`+seg+`"`))})
+		tail.Skips = append(tail.Skips, reader.Skip{Rest: -1, Reason: "the lines that it goes on from are in a file that is not there: " + word([]byte(`"`+seg+`"`))})
 	}
 	st := state{
 		Part: at.part, Offset: at.offset, Line: at.line, Time: d.time, Flags: d.flags, Created: t.first.created,
