@@ -12,17 +12,21 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/yorehq/yore/fault"
 )
 
 // grace is how long answers in flight are waited for when the input has ended.
 const grace = 5 * time.Second
 
 // conn is the guard: a stream of newline-delimited messages as the SDK wants
-// it, with three differences from the SDK's own. A line that is too long or no
+// it, with four differences from the SDK's own. A line that is too long or no
 // message is answered with an error and the next one is read, where the SDK's
 // ends the connection. The end of the input is held back until every request
-// has its answer, where the SDK's loses the answers in flight. And an id that
-// is in use cannot be used again, which the SDK would never answer.
+// has its answer, where the SDK's loses the answers in flight. An id that is in
+// use cannot be used again, which the SDK would never answer. And a request that
+// was cancelled before it was begun is answered with a code, where the SDK's
+// has none.
 //
 // One goroutine reads (it belongs to newConn and ends with the input or, once
 // the connection is closed, with the read it is in); writes come from any.
@@ -225,15 +229,38 @@ func (c *conn) Write(ctx context.Context, message jsonrpc.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	answer, answers := message.(*jsonrpc.Response)
+	if answers {
+		message = coded(answer)
+	}
 	line, err := jsonrpc.EncodeMessage(message)
 	if err != nil {
 		return err
 	}
-	if answer, ok := message.(*jsonrpc.Response); ok {
+	if answers {
 		c.leave(answer.ID)
 		defer c.left()
 	}
 	return c.writeLine(plain(line))
+}
+
+// codeCancelled is the code of a request that its sender cancelled before it
+// was begun: RequestCancelled of the Language Server Protocol, since JSON-RPC and
+// MCP name none.
+const codeCancelled = -32800
+
+// coded gives a failure its code. The SDK hands on whatever ended a request with
+// code 0, which is none.
+func coded(answer *jsonrpc.Response) *jsonrpc.Response {
+	var known *jsonrpc.Error
+	if answer.Error == nil || errors.As(answer.Error, &known) {
+		return answer
+	}
+	failure := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the request failed"}
+	if fault.IsContext(answer.Error) {
+		failure = &jsonrpc.Error{Code: codeCancelled, Message: "the request was cancelled"}
+	}
+	return &jsonrpc.Response{ID: answer.ID, Error: failure}
 }
 
 // writeLine writes a whole line at once. A stream that cannot be written to is
