@@ -73,7 +73,8 @@ func TestIdentify(t *testing.T) {
 		{
 			name: "without a header the name tells, and a turn the folder",
 			log:  lines(second, entry(2, "turn_context", `{"cwd":"/v"}`)),
-			want: session.Header{Agent: session.Codex, ID: idA, CreatedAt: nine + 1000, Cwd: "/v"},
+			// The id is a version 7 UUID: its first 48 bits are the time, 0x01a22bac0000.
+			want: session.Header{Agent: session.Codex, ID: idA, CreatedAt: 0x01a22bac0000, Cwd: "/v"},
 		},
 		{
 			name: "before there were envelopes",

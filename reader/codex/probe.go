@@ -49,7 +49,7 @@ func look(ctx context.Context, path string) (probe, error) {
 		}
 		r := parseRecord(v.text)
 		p.values++
-		if first < 0 {
+		if p.values == 1 {
 			first = r.time
 		}
 		switch {
@@ -73,9 +73,13 @@ func look(ctx context.Context, path string) (probe, error) {
 		}
 	}
 	if !stated {
-		// A log without its beginning: the file's name says whose it is.
+		// A log without its beginning: the file's name says whose it is and when it
+		// was made. No later record may, since it may not be there yet.
 		seg, _ := segmentOf(filepath.Base(path))
 		p.id, p.created = session.ID(seg), first
+		if ms, ok := bornAt(seg); ok {
+			p.created = ms
+		}
 	}
 	switch {
 	case p.values == 0 && t.early && p.size < headerBytes:
