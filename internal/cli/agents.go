@@ -49,7 +49,11 @@ func (list agents) text(b *strings.Builder) {
 	b.WriteString("agents:\n")
 	for _, s := range list {
 		for _, e := range s.Found {
-			fmt.Fprintf(b, "  %s: starts %s as %s (%s)\n", s.Agent,
+			does := "starts"
+			if e.Disabled {
+				does = "is told not to start (disabled)"
+			}
+			fmt.Fprintf(b, "  %s: %s %s as %s (%s)\n", s.Agent, does,
 				render.Line(strings.Join(append([]string{e.Server.Command}, e.Server.Args...), " "), 0), render.Name(e.Server.Name), at(e.Path, e.Line))
 		}
 		if len(s.Found) == 0 {
@@ -77,11 +81,12 @@ type agentJSON struct {
 
 // agentServerJSON leaves the environment out, which may hold what is private.
 type agentServerJSON struct {
-	Path    string   `json:"path"`
-	Line    int      `json:"line,omitempty"`
-	Name    string   `json:"name"`
-	Command string   `json:"command"`
-	Args    []string `json:"args"`
+	Path     string   `json:"path"`
+	Line     int      `json:"line,omitempty"`
+	Name     string   `json:"name"`
+	Command  string   `json:"command"`
+	Args     []string `json:"args"`
+	Disabled bool     `json:"disabled,omitempty"`
 }
 
 type agentProblemJSON struct {
@@ -95,7 +100,7 @@ func (list agents) json() []agentJSON {
 	for _, s := range list {
 		x := agentJSON{s.Agent, []agentServerJSON{}, []agentProblemJSON{}}
 		for _, e := range s.Found {
-			x.Servers = append(x.Servers, agentServerJSON{e.Path, e.Line, e.Server.Name, e.Server.Command, e.Server.Args})
+			x.Servers = append(x.Servers, agentServerJSON{e.Path, e.Line, e.Server.Name, e.Server.Command, e.Server.Args, e.Disabled})
 		}
 		for _, p := range s.Problems {
 			x.Problems = append(x.Problems, agentProblemJSON{p.Path, p.Line, p.Reason})

@@ -231,6 +231,9 @@ func (l *layers) read(home string) (map[string][]string, error) {
 		}
 	}
 	for agent, dirs := range f.Roots {
+		if !slices.Contains(readable(), agent) {
+			return nil, wrong("roots in "+path, agent, "one of the agents "+strings.Join(readable(), ", "))
+		}
 		for i := range dirs {
 			if dirs[i], err = inHome(dirs[i], home, "roots."+agent+" in "+path); err != nil {
 				return nil, err
@@ -251,6 +254,15 @@ func inHome(path, home, origin string) (string, error) {
 	return path, nil
 }
 
+// readable names the agents whose folders can be read.
+func readable() []string {
+	var all []string
+	for _, r := range yore.Readers() {
+		all = append(all, string(r.Agent()))
+	}
+	return all
+}
+
 // sources returns where the agents keep their sessions.
 func (a *app) sources(cmd *cobra.Command, fromFile map[string][]string, home string) ([]yore.Source, error) {
 	origin := "--root"
@@ -268,6 +280,9 @@ func (a *app) sources(cmd *cobra.Command, fromFile map[string][]string, home str
 		agent, dir, ok := strings.Cut(g, "=")
 		if !ok || agent == "" || dir == "" {
 			return nil, wrong(origin, g, "AGENT=DIR")
+		}
+		if !slices.Contains(readable(), agent) {
+			return nil, wrong(origin, g, "AGENT=DIR with one of the agents "+strings.Join(readable(), ", "))
 		}
 		abs, err := filepath.Abs(dir)
 		if err != nil {

@@ -34,8 +34,8 @@ func (a *app) setupCommand() *cobra.Command {
 ` + "`yore mcp`" + `, and says which file it belongs in. With --write it puts the entry there
 itself: comments, order and all other settings stay, what the file held is kept in
 a backup beside it, and a second time changes nothing. --undo takes the entry out
-again. A file that is broken, read-only, or holds another entry of that name is
-left alone, and the reason is given with its line.
+again. A file that is broken, read-only, or holds an entry of that name that
+setup did not write is left alone, and the reason is given with its line.
 
 For claude and codex the entry holds in every project: they start the server in
 the folder of each session, which is the workspace it shows. One process of dsh
@@ -60,14 +60,13 @@ the entry hands it on.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.write, "write", false, "put the entry into the agent's configuration")
 	f.BoolVar(&o.undo, "undo", false, "take the entry out again")
-	f.BoolVar(&o.replace, "replace", false, "with --write: put it in the place of a different entry of that name")
+	f.BoolVar(&o.replace, "replace", false, "with --write: put it in the place of a different entry of that name; with --undo: take out one that setup did not write")
 	f.BoolVar(&o.project, "project", false, "claude: the file .mcp.json of this folder, for everybody who works here")
 	f.StringVar(&o.profile, "profile", "", "dsh: the profile `NAME` (default headless, or all with --workspace)")
 	f.StringVar(&o.name, "name", "yore", "the server's `NAME` in the configuration")
 	f.StringVar(&o.command, "command", "", "the `PROGRAM` to start (default: this one)")
 	f.StringVarP(&o.workspace, "workspace", "w", "", "show the history of this `DIR`, whichever folder the agent works in")
 	cmd.MarkFlagsMutuallyExclusive("write", "undo")
-	cmd.MarkFlagsMutuallyExclusive("undo", "replace")
 	cmd.MarkFlagsMutuallyExclusive("project", "workspace")
 	return cmd
 }
@@ -82,7 +81,7 @@ func (a *app) setup(cmd *cobra.Command, o setupOptions) error {
 	}
 	if o.undo {
 		for _, t := range targets {
-			r, err := t.Undo(o.name, o.command)
+			r, err := t.Undo(o.name, o.own, o.replace)
 			if err != nil {
 				return err
 			}
@@ -175,6 +174,23 @@ func (a *app) server(cmd *cobra.Command, o setupOptions) (setup.Server, error) {
 	}
 	s.Env = a.handedOn(cmd, o.agent)
 	return s, err
+}
+
+// own reports whether an entry's command starts what setup would have it start.
+func (o setupOptions) own(command string) bool {
+	if o.command != "" {
+		abs, err := filepath.Abs(o.command)
+		return command == o.command || err == nil && command == abs
+	}
+	if o.project && command == "yore" {
+		return true
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	found, err := exec.LookPath(command)
+	return err == nil && sameFile(found, self)
 }
 
 // program returns the path of this program by which it is known: a link on PATH

@@ -154,9 +154,10 @@ func (t Target) Pending(s Server) (Change, error) {
 
 // Undo takes the entry out again. If nothing but it was added since a backup,
 // the file becomes that backup, byte for byte; a file that was made for the
-// entry goes. Otherwise an entry that runs neither yore nor the command ("": no
-// other) is fault.InvalidConfig.
-func (t Target) Undo(name, command string) (Result, error) {
+// entry goes. Otherwise an entry that setup did not write is
+// fault.InvalidConfig, unless replace is set: one with settings or arguments of
+// its own, or with a command that own does not report to be this program's.
+func (t Target) Undo(name string, own func(command string) bool, replace bool) (Result, error) {
 	c, err := t.read()
 	if err != nil {
 		return Result{}, err
@@ -178,8 +179,8 @@ func (t Target) Undo(name, command string) (Result, error) {
 		out.Backup, err = t.replace(c, before)
 		return out, err
 	}
-	if !old.runs() && (command == "" || old.Command != command) {
-		return Result{}, t.refuse(flawed(old.line, "the server %q does not run yore; --command says what else it may run", name))
+	if why := old.foreign(own); why != "" && !replace {
+		return Result{}, t.refuse(flawed(old.line, "setup did not write the server %q: %s; --replace takes it out all the same", name, why))
 	}
 	text, err := t.format.remove(c.text, name)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,11 +15,12 @@ type Status struct {
 	Problems []Problem
 }
 
-// Entry is a place where an agent starts yore's server.
+// Entry is a place where an agent is told to start yore's server.
 type Entry struct {
-	Path   string
-	Line   int // from 1; 0: unknown
-	Server Server
+	Path     string
+	Line     int // from 1; 0: unknown
+	Server   Server
+	Disabled bool // the agent does not start it: it is switched off
 }
 
 // Problem is why an agent will not get its tools.
@@ -56,8 +58,17 @@ func Inspect(p Places, project string) []Status {
 			}
 		}
 		s := Status{Agent: agent}
-		for _, t := range targets {
-			t.inspect(&s)
+		if agent == Claude {
+			// What holds for one folder only goes before what holds for all.
+			local := user.local(project)
+			s.check(user.Path, local.entries)
+			for _, t := range targets {
+				t.inspect(&s, local.off)
+			}
+		} else {
+			for _, t := range targets {
+				t.inspect(&s, nil)
+			}
 		}
 		all = append(all, s)
 	}
@@ -69,7 +80,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func (t Target) inspect(s *Status) {
+// inspect looks at what a file holds; the servers named in off are not started.
+func (t Target) inspect(s *Status, off []string) {
 	fail := func(line int, reason string) { s.Problems = append(s.Problems, Problem{t.Path, line, reason}) }
 	c, err := t.read()
 	if err != nil {
@@ -81,17 +93,29 @@ func (t Target) inspect(s *Status) {
 		fail(f.line, f.what)
 		return
 	}
+	for i := range all {
+		all[i].disabled = all[i].disabled || slices.Contains(off, all[i].Name)
+	}
+	s.check(t.Path, all)
+}
+
+// check says of the entries of a file that start yore what will keep them from it.
+func (s *Status) check(path string, all []entry) {
+	fail := func(line int, reason string) { s.Problems = append(s.Problems, Problem{path, line, reason}) }
 	for _, e := range all {
 		if !e.runs() {
 			continue
 		}
-		s.Found = append(s.Found, Entry{t.Path, e.line, e.Server})
+		s.Found = append(s.Found, Entry{path, e.line, e.Server, e.disabled})
+		if e.disabled {
+			continue
+		}
 		if _, err := exec.LookPath(e.Command); err != nil {
 			fail(e.line, "the command "+e.Command+" is not there, or cannot be run")
 		}
 		workspace, given := e.workspace()
 		switch {
-		case t.Agent == DSH && !given:
+		case s.Agent == DSH && !given:
 			fail(e.line, "without --workspace every call is refused: one process of this agent may serve several folders")
 		case given && workspace == "":
 			fail(e.line, "--workspace names no folder")

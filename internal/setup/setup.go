@@ -55,8 +55,28 @@ func (s Server) equal(o Server) bool {
 // entry is a server that a configuration file holds.
 type entry struct {
 	Server
-	line  int  // from 1
-	other bool // it has settings that yore does not make
+	line     int  // from 1
+	other    bool // it has settings that yore does not make
+	disabled bool // the agent is told not to start it
+}
+
+// foreign says by what an entry shows that setup did not write it; "": by
+// nothing. own reports whether a command starts this program.
+func (e entry) foreign(own func(command string) bool) string {
+	workspace, given := e.workspace()
+	args := []string{"mcp"}
+	if given {
+		args = append(args, "--workspace", workspace)
+	}
+	switch {
+	case e.other:
+		return "it has settings that setup does not make"
+	case !own(e.Command):
+		return fmt.Sprintf("it starts %s, which is not this program", e.Command)
+	case !slices.Equal(e.Args, args):
+		return "its arguments are not those that setup gives"
+	}
+	return ""
 }
 
 // format is how one agent's file holds servers. An empty text is a

@@ -184,14 +184,14 @@ YORE_INDEX = "/i"
 				t.Errorf("files after the second time (-want +got):\n%s", d)
 			}
 			// Undone, the file is what it was.
-			back, err := to.Undo("yore", "")
+			back, err := to.Undo("yore", runs("/elsewhere"), false)
 			if err != nil || back.Change != Restored {
 				t.Fatalf("undo: %+v, %v", back, err)
 			}
 			if d := cmp.Diff(tc.before, get(t, to.Path)); d != "" {
 				t.Errorf("undone (-want +got):\n%s", d)
 			}
-			if back, err = to.Undo("yore", ""); err != nil || back.Change != Unchanged {
+			if back, err = to.Undo("yore", runs("/elsewhere"), false); err != nil || back.Change != Unchanged {
 				t.Errorf("undo again: %+v, %v", back, err)
 			}
 		})
@@ -220,7 +220,7 @@ func TestRemove(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			to := target(t, tc.agent)
 			put(t, to.Path, tc.before)
-			r, err := to.Undo("yore", "")
+			r, err := to.Undo("yore", runs("yore"), true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,8 +251,8 @@ func TestRefusals(t *testing.T) {
 		{"claude, servers twice", Claude, "{\"mcpServers\": {},\n\"mcpServers\": {}}", false, `line 2: "mcpServers" stands twice`},
 		{"claude, server twice", Claude, "{\"mcpServers\": {\"yore\":{},\n\"yore\":{}}}", false, `line 2: "yore" stands twice`},
 		{"claude, edited by hand", Claude, "{\"mcpServers\": {\n\"yore\":{\"command\":\"/opt/yore\",\"args\":[\"mcp\"],\"timeout\":3}}}", false, "line 2: the server \"yore\" is there already and differs"},
-		{"claude, a stranger of that name", Claude, `{"mcpServers": {"yore":{"command":"/bin/other","args":["mcp"]}}}`, true, "line 1: the server \"yore\" does not run yore"},
-		{"claude, a remote server of that name", Claude, `{"mcpServers": {"yore":{"type":"http","url":"http://x"}}}`, true, "does not run yore"},
+		{"claude, a stranger of that name", Claude, `{"mcpServers": {"yore":{"command":"/bin/other","args":["mcp"]}}}`, true, "line 1: setup did not write the server \"yore\": it starts /bin/other, which is not this program; --replace"},
+		{"claude, a remote server of that name", Claude, `{"mcpServers": {"yore":{"type":"http","url":"http://x"}}}`, true, "it has settings that setup does not make"},
 		{"codex, broken", Codex, "a = 1\nb = \n", false, "line 2: "},
 		{"codex, key twice", Codex, "a = 1\na = 2\n", false, "line 2: "},
 		{"codex, servers no table", Codex, "mcp_servers = 1\n", false, "mcp_servers is no table"},
@@ -275,7 +275,7 @@ func TestRefusals(t *testing.T) {
 			put(t, to.Path, tc.before)
 			var err error
 			if tc.undo {
-				_, err = to.Undo("yore", "")
+				_, err = to.Undo("yore", runs("yore"), false)
 			} else {
 				_, err = to.Write(bare, false)
 			}
@@ -313,16 +313,35 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// What another program's entry is taken for ours by.
-func TestUndoOfAnotherCommand(t *testing.T) {
-	const text = "[mcp_servers.yore]\ncommand = \"/opt/wrapped\"\nargs = [\"mcp\"]\nenabled = true\n"
-	to := target(t, Codex)
-	put(t, to.Path, text)
-	if _, err := to.Undo("yore", "/opt/else"); !errors.Is(err, fault.InvalidConfig) || get(t, to.Path) != text {
-		t.Errorf("got %v", err)
-	}
-	if r, err := to.Undo("yore", "/opt/wrapped"); err != nil || r.Change != Removed || get(t, to.Path) != "" {
-		t.Errorf("got %+v, %v", r, err)
+// runs is the command of this program.
+func runs(own string) func(string) bool {
+	return func(command string) bool { return command == own }
+}
+
+// An entry that somebody else wrote, or has changed since, is not taken out
+// unless that is said.
+func TestUndoOfAnothersEntry(t *testing.T) {
+	for _, tc := range []struct{ name, text, want string }{
+		{"another command", "[mcp_servers.yore]\ncommand = \"/opt/else/yore\"\nargs = [\"mcp\"]\n", "it starts /opt/else/yore, which is not this program"},
+		{"settings of its own", "[mcp_servers.yore]\ncommand = \"/opt/yore\"\nargs = [\"mcp\"]\ntool_timeout_sec = 3\n", "settings that setup does not make"},
+		{"switched off", "[mcp_servers.yore]\ncommand = \"/opt/yore\"\nargs = [\"mcp\"]\nenabled = false\n", "settings that setup does not make"},
+		{"arguments of its own", "[mcp_servers.yore]\ncommand = \"/opt/yore\"\nargs = [\"mcp\", \"--max-inline-bytes\", \"0\"]\n", "its arguments are not those that setup gives"},
+		{"no arguments", "[mcp_servers.yore]\ncommand = \"/opt/yore\"\n", "its arguments are not those that setup gives"},
+		{"ours", "[mcp_servers.yore]\ncommand = \"/opt/yore\"\nargs = [\"mcp\"]\n", ""},
+		{"ours, for one folder", "[mcp_servers.yore]\ncommand = \"/opt/yore\"\nargs = [\"mcp\", \"--workspace\", \"/w\"]\n[mcp_servers.yore.env]\nA = \"1\"\n", ""},
+	} {
+		to := target(t, Codex)
+		put(t, to.Path, "a = 1\n"+tc.text)
+		r, err := to.Undo("yore", runs("/opt/yore"), false)
+		if tc.want != "" {
+			if !errors.Is(err, fault.InvalidConfig) || !strings.Contains(err.Error(), "line 2: ") || !strings.Contains(err.Error(), tc.want) || get(t, to.Path) != "a = 1\n"+tc.text {
+				t.Errorf("%s: got %v", tc.name, err)
+			}
+			r, err = to.Undo("yore", runs("/opt/yore"), true)
+		}
+		if err != nil || r.Change != Removed || get(t, to.Path) != "a = 1\n" {
+			t.Errorf("%s: %+v, %v; the file is %q", tc.name, r, err, get(t, to.Path))
+		}
 	}
 }
 
@@ -340,7 +359,7 @@ func TestNewFile(t *testing.T) {
 		if snippet, err := to.Snippet(bare); err != nil || snippet != get(t, to.Path) {
 			t.Errorf("%s: the snippet is %q, %v", agent, snippet, err)
 		}
-		if r, err = to.Undo("yore", ""); err != nil || r.Change != Deleted {
+		if r, err = to.Undo("yore", runs("/elsewhere"), false); err != nil || r.Change != Deleted {
 			t.Errorf("%s: %+v, %v", agent, r, err)
 		}
 		if _, err := os.Lstat(to.Path); !errors.Is(err, fs.ErrNotExist) {
@@ -416,7 +435,7 @@ func TestBackups(t *testing.T) {
 		t.Errorf("the backup is %s", first.Backup)
 	}
 	for range 3 {
-		if _, err := to.Undo("yore", ""); err != nil {
+		if _, err := to.Undo("yore", runs("/elsewhere"), false); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := to.Write(bare, false); err != nil {
@@ -508,11 +527,11 @@ func TestInspect(t *testing.T) {
 	put(t, filepath.Join(home, ".dsh", "profiles", "web", "cordis.patch.yml"), strings.Replace(dshBare, "/opt/yore", program, 1))
 	codex, web := filepath.Join(home, ".codex", "config.toml"), filepath.Join(home, ".dsh", "profiles", "web", "cordis.patch.yml")
 	want := []Status{
-		{Claude, []Entry{{filepath.Join(project, ".mcp.json"), 1, Server{Name: "y", Command: program, Args: []string{"mcp"}}}}, nil},
-		{Codex, []Entry{{codex, 2, Server{Name: "yore", Command: "/nowhere/yore", Args: []string{"mcp", "--workspace=/nowhere"}}}}, []Problem{
+		{Claude, []Entry{{filepath.Join(project, ".mcp.json"), 1, Server{Name: "y", Command: program, Args: []string{"mcp"}}, false}}, nil},
+		{Codex, []Entry{{codex, 2, Server{Name: "yore", Command: "/nowhere/yore", Args: []string{"mcp", "--workspace=/nowhere"}}, false}}, []Problem{
 			{codex, 2, "the command /nowhere/yore is not there, or cannot be run"}, {codex, 2, "the workspace /nowhere is no folder"},
 		}},
-		{DSH, []Entry{{web, 2, Server{Name: "yore", Command: program, Args: []string{"mcp"}}}}, []Problem{
+		{DSH, []Entry{{web, 2, Server{Name: "yore", Command: program, Args: []string{"mcp"}}, false}}, []Problem{
 			{filepath.Join(home, ".dsh", "cordis.patch.yml"), 1, "did not find expected node content"},
 			{web, 2, "without --workspace every call is refused: one process of this agent may serve several folders"},
 		}},

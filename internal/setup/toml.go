@@ -58,6 +58,9 @@ func (tomlFile) entries(text []byte) ([]entry, error) {
 				e.Args, ok = texts(v)
 			case "env":
 				e.Env, ok = textMap(v)
+			case "enabled":
+				on, isBool := v.(bool)
+				e.disabled, ok = isBool && !on, false
 			default:
 				ok = false
 			}
