@@ -18,7 +18,7 @@ import (
 
 // Version is stored with what the package made: text, tokens and their order. A
 // change of the extraction, of the fold or of the Unicode tables raises it.
-const Version = 1
+const Version = 2
 
 // MaxText is how many bytes of one event's text are searchable.
 const MaxText = 8 << 20
