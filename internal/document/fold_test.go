@@ -125,7 +125,7 @@ func TestFoldAgainstUnicode61(t *testing.T) {
 // has to be raised with the number here.
 func TestUnicodeVersion(t *testing.T) {
 	for _, v := range []string{unicode.Version, norm.Version, width.UnicodeVersion} {
-		if v != "15.0.0" || Version != 1 {
+		if v != "15.0.0" || Version != 2 {
 			t.Errorf("Unicode %s with fold version %d", v, Version)
 		}
 	}
