@@ -53,7 +53,7 @@ func look(ctx context.Context, path string) (probe, error) {
 			first = r.time
 		}
 		switch {
-		case r.is(metaType) && jsonl.Filled(r.in.id):
+		case r.is(metaType) && jsonl.Filled(r.in.id) && p.values <= 2: // what comes later must not change whose log it is
 			m := parseMeta(&r)
 			if stated {
 				if p.values == 2 && m.id != p.id {
