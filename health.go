@@ -54,6 +54,7 @@ type ProblemKind string
 // The kinds of problem. The last three are remarks: nothing is lost by them.
 const (
 	Unreadable ProblemKind = "unreadable" // the log cannot be read, or breaks the rules of its format
+	Index      ProblemKind = "index"      // the index could not be brought up to date
 	Damaged    ProblemKind = "damaged"    // the log is read up to a damaged place, and more lies behind it
 	Conflict   ProblemKind = "conflict"   // several logs give one session different headers: it stays out of results
 	Duplicate  ProblemKind = "duplicate"  // another copy of the same session is used in its stead
@@ -96,8 +97,13 @@ func (h *History) Health(ctx context.Context, depth Depth, progress func(done, t
 		return out, nil
 	}
 	coverage, err := h.ingest.Refresh(ctx, session.Scope{All: depth >= Logs}, progress)
-	if err != nil {
+	if fault.IsContext(err) {
 		return out, err
+	}
+	if err != nil {
+		// What is wrong is said, and the rest is looked at all the same.
+		reason := err.Error()
+		out.Problems = append(out.Problems, Problem{Kind: Index, Code: fault.IndexFailed, Reason: reason})
 	}
 	out.Behind, out.Stale = coverage.Behind, coverage.Stale
 	all, err := h.index.Files(ctx, ingest.FileLookup{})
@@ -110,7 +116,8 @@ func (h *History) Health(ctx context.Context, depth Depth, progress func(done, t
 		return out, err
 	}
 	out.count(files, stored)
-	out.Problems = append(problems(all, files, stored), h.outOfReach(ctx, files)...)
+	out.Problems = append(out.Problems, problems(all, files, stored)...)
+	out.Problems = append(out.Problems, h.outOfReach(ctx, files)...)
 	slices.SortStableFunc(out.Problems, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
 	out.Index, err = h.index.Check(ctx, depth >= Pages)
 	return out, err

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/yorehq/yore/authz"
@@ -71,7 +72,7 @@ func Open(ctx context.Context, o Options) (*History, error) {
 	for _, s := range o.Sources {
 		r, ok := readerOf(s.Agent)
 		if !ok {
-			return nil, fault.New(fault.InvalidConfig, "no reader for agent %q", s.Agent)
+			return nil, fault.New(fault.InvalidConfig, "no reader for agent %q: the known ones are %s", s.Agent, agents())
 		}
 		root, err := filepath.Abs(s.Root)
 		if err != nil {
@@ -201,6 +202,15 @@ func readerOf(a session.Agent) (reader.Reader, bool) {
 		}
 	}
 	return nil, false
+}
+
+// agents names the agents that have a reader.
+func agents() string {
+	var names []string
+	for _, r := range Readers() {
+		names = append(names, string(r.Agent()))
+	}
+	return strings.Join(names, ", ")
 }
 
 // Readers returns a reader for every agent that this build knows.

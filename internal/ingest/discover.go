@@ -19,14 +19,15 @@ const settle = 2 * time.Second
 
 // discover brings the catalog in step with the folders below the roots: it
 // stats the folders that sessions may appear in, lists those that changed, and
-// opens only files it has not seen, for their header.
-func (in *Ingester) discover(ctx context.Context) error {
+// opens only files it has not seen, for their header. blind is how many folders
+// it could not look into.
+func (in *Ingester) discover(ctx context.Context) (blind int, err error) {
 	in.discovering.Lock()
 	defer in.discovering.Unlock()
 	for _, r := range in.Roots {
 		known, err := in.Catalog.Folders(ctx, r.Path)
 		if err != nil {
-			return err
+			return blind, err
 		}
 		w := &walk{in: in, ctx: ctx, root: r, known: map[string]Folder{}}
 		for _, f := range known {
@@ -36,21 +37,25 @@ func (in *Ingester) discover(ctx context.Context) error {
 			known = append(known, Folder{Path: r.Path, Root: r.Path})
 		}
 		if _, err := os.Stat(r.Path); err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				blind++
+			}
 			continue // the whole root is away (or not there yet): nothing can be said of what is below
 		}
 		for _, f := range known {
 			if err := w.visit(f); err != nil {
-				return err
+				return blind, err
 			}
 		}
 		if err := w.pending(); err != nil {
-			return err
+			return blind, err
 		}
 		if err := w.apply(); err != nil {
-			return err
+			return blind, err
 		}
+		blind += w.blind
 	}
-	return nil
+	return blind, nil
 }
 
 // walk is the discovery below one root.
@@ -59,6 +64,7 @@ type walk struct {
 	ctx    context.Context
 	root   Root
 	known  map[string]Folder
+	blind  int // folders that cannot be listed
 	change CatalogChange
 }
 
@@ -89,8 +95,7 @@ func (w *walk) visit(f Folder) error {
 		w.change.RemoveFolders = append(w.change.RemoveFolders, f.Path)
 		return nil
 	case err != nil:
-		w.in.Logger.Warn("a folder cannot be looked at", "error", err)
-		return nil
+		return w.outOfReach(f, err)
 	}
 	changed := info.ModTime().UnixNano()
 	if f.ModTime == changed && f.Listed-changed >= int64(settle) {
@@ -99,8 +104,7 @@ func (w *walk) visit(f Folder) error {
 	now := w.in.Now().UnixNano()
 	entries, err := os.ReadDir(f.Path)
 	if err != nil {
-		w.in.Logger.Warn("a folder cannot be listed", "error", err)
-		return nil
+		return w.outOfReach(f, err)
 	}
 	found := false
 	for _, e := range entries {
@@ -115,6 +119,19 @@ func (w *walk) visit(f Folder) error {
 		return w.applyIfLarge()
 	}
 	f.ModTime, f.Listed = changed, now
+	w.change.Folders = append(w.change.Folders, f)
+	return w.applyIfLarge()
+}
+
+// outOfReach remembers a folder that is there and cannot be listed, so that it
+// is tried again every time.
+func (w *walk) outOfReach(f Folder, cause error) error {
+	w.in.Logger.Warn("a folder cannot be listed", "error", cause)
+	w.blind++
+	if known, ok := w.known[f.Path]; ok && known.ModTime == 0 {
+		return nil
+	}
+	f.ModTime, f.Listed = 0, 0
 	w.change.Folders = append(w.change.Folders, f)
 	return w.applyIfLarge()
 }

@@ -54,8 +54,9 @@ type Ingester struct {
 
 	discovering sync.Mutex
 
-	mu    sync.Mutex
-	dirty map[string]bool // workspaces whose shards may hold remains of deletions
+	mu     sync.Mutex
+	dirty  map[string]bool // workspaces whose shards may hold remains of deletions
+	looked map[string]bool // workspaces that were looked at before
 }
 
 // Work counts what an Ingester has done since it was made.
@@ -74,7 +75,7 @@ func New(o Options) *Ingester {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Ingester{Options: o, dirty: map[string]bool{}}
+	return &Ingester{Options: o, dirty: map[string]bool{}, looked: map[string]bool{}}
 }
 
 // Work returns what has been done so far.
@@ -103,10 +104,15 @@ const damagesPerCall = 16
 
 func (in *Ingester) refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (session.Coverage, error) {
 	var sum session.Coverage
-	if err := in.discover(ctx); errors.Is(err, ErrBusy) {
+	blind, err := in.discover(ctx)
+	if errors.Is(err, ErrBusy) {
 		sum.Stale = true // another process is discovering
 	} else if err != nil {
 		return sum, err
+	}
+	if scope.All {
+		// Whose they are cannot be told, so only the owner's scope counts them.
+		sum.Unreadable += blind
 	}
 	workspaces := scope.Workspaces
 	if scope.All {
@@ -120,7 +126,7 @@ func (in *Ingester) refresh(ctx context.Context, scope session.Scope, progress f
 	for _, w := range workspaces {
 		p, err := in.plan(ctx, w, scope.Only)
 		if err == nil && p.again {
-			if err = in.discover(ctx); err == nil {
+			if _, err = in.discover(ctx); err == nil {
 				p, err = in.plan(ctx, w, scope.Only)
 			}
 		}
@@ -211,6 +217,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		at[stored[i].Source] = &stored[i]
 	}
 	p := &plan{workspace: workspace, only: only, keep: map[string]bool{}}
+	in.mark(workspace, false)
 	if err := in.shareForks(ctx, rows, stored); err != nil {
 		return nil, err
 	}
@@ -376,6 +383,9 @@ func (in *Ingester) root(row FileRow) (Root, bool) {
 // carryOut does a plan's work in short transactions.
 func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done int)) error {
 	left := p.jobs
+	if len(left) > 0 || p.drop {
+		defer in.mark(p.workspace, true)
+	}
 	for first := true; len(left) > 0 || first && p.drop; first = false {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -445,9 +455,6 @@ func (in *Ingester) dropAll(ctx context.Context, sl *slice, p *plan) error {
 			return err
 		}
 		delete(sl.stored, source)
-		in.mu.Lock()
-		in.dirty[p.workspace] = true
-		in.mu.Unlock()
 	}
 	return nil
 }
@@ -477,6 +484,18 @@ func (in *Ingester) conclude(ctx context.Context, p *plan) error {
 		return err
 	}
 	return in.shareForks(ctx, rows, stored)
+}
+
+// mark notes that a shard may hold remains of what was deleted or rewritten: it
+// was changed, or this process meets it for the first time and an earlier one
+// may have been stopped before it tidied up.
+func (in *Ingester) mark(workspace string, changed bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if changed || !in.looked[workspace] {
+		in.dirty[workspace] = true
+	}
+	in.looked[workspace] = true
 }
 
 // Tidy removes what deletions left in the files of the index; it is called

@@ -117,3 +117,67 @@ func TestDamageInTheMiddleIsCounted(t *testing.T) {
 		t.Errorf("found %d, want what lies before the damage", n)
 	}
 }
+
+// TestAFolderThatCannotBeListedAtFirst has a plain file where a workspace's
+// folder comes later under the same name, and, for others than root, a folder
+// without rights: neither may be forgotten.
+func TestAFolderThatCannotBeListedAtFirst(t *testing.T) {
+	b := newBench(t)
+	b.write("a", header("a")+user(0, "a late zephyr"))
+	folder := filepath.Dir(filepath.Dir(b.path("a")))
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(folder, long, long); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(b.root, long, long); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(folder, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(folder, 0o700) })
+	for range 2 {
+		cov, err := b.in.Refresh(t.Context(), session.Scope{All: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if os.Geteuid() != 0 && cov.Unreadable != 1 {
+			t.Errorf("coverage %+v", cov)
+		}
+	}
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.refresh()
+	if n := b.found("zephyr"); n != 1 {
+		t.Errorf("found %d once the folder can be listed", n)
+	}
+}
+
+func TestTextOfARewrittenLogLeavesTheIndex(t *testing.T) {
+	b := newBench(t)
+	b.write("a", header("a")+user(0, "topsecretword xqzjvkw"))
+	b.refresh()
+	b.write("a", header("a")+user(0, "harmless text"))
+	b.refresh()
+	// A process that is stopped before it tidies up: the next one does.
+	b.index.Close()
+	b.open()
+	b.refresh()
+	if err := b.in.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(b.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), "topsecretword") || strings.Contains(string(data), "xqzjvkw") {
+			t.Errorf("%s still holds the text", filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -168,9 +168,13 @@ func (c *counter) Read(p []byte) (int, error) {
 // tear says where a compressed file ended before its end: behind the last whole
 // line. What is not decoded is counted as it lies in the file.
 func (t *text) tear(k int) *reader.Skip {
+	rest := t.stamp.Size - t.taken.n
+	if rest <= 0 {
+		rest = -1 // all was taken in and could not be decoded: how much it held is not known
+	}
 	return &reader.Skip{
 		Place: session.Place{Part: int64(k), Offset: t.at}, Line: t.line + 1, Length: t.lines.Rest(),
-		Rest: max(0, t.stamp.Size-t.taken.n), Reason: t.torn,
+		Rest: rest, Reason: t.torn,
 	}
 }
 

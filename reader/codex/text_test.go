@@ -168,7 +168,7 @@ func TestDamagedCompressed(t *testing.T) {
 	}
 	text := lines(append([]string{metaLine(idA, "")}, records[:len(events)-1]...)...)
 	skip := tail.Skips[0]
-	if skip.Place != (session.Place{Offset: int64(len(text))}) || skip.Line != int64(len(events))+1 || skip.Rest != 0 || skip.Reason == "" {
+	if skip.Place != (session.Place{Offset: int64(len(text))}) || skip.Line != int64(len(events))+1 || skip.Rest != -1 || skip.Reason == "" {
 		t.Errorf("behind %d events of %d bytes: %+v", len(events), len(text), skip)
 	}
 	// Damaged in the middle, the rest of the file is not read; each read says so.
