@@ -47,11 +47,21 @@ func FuzzLog(f *testing.F) {
 			}
 		}
 		write(content[:cut])
-		whole := src.Header
-		src.Header = session.Header{}
-		first, half, err := readertest.ReadFrom(New(), src, reader.Position{})
+		// A file whose header is still to come is not read; the workspace may come
+		// later than the rest of the header.
+		early, err := New().Identify(context.Background(), root, path)
+		if err == nil && (early.ID != h.ID || early.CreatedAt != h.CreatedAt) {
+			t.Errorf("the header was %+v and is %+v", early, h)
+		}
+		part := src
+		part.Header = early
+		var first []session.Event
+		var half reader.Tail
+		if err == nil {
+			first, half, err = readertest.ReadFrom(New(), part, reader.Position{})
+		}
 		write(content)
-		if src.Header = whole; err == nil && strings.Contains(string(content[:cut]), string(h.ID)) {
+		if err == nil {
 			rest, _, err := readertest.ReadFrom(New(), src, half.Position)
 			if err != nil {
 				t.Fatal(err)
