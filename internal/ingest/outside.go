@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"strings"
 
@@ -10,11 +11,11 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// Running returns the sessions that processes of their agents have open, by
-// the agents' own registries. What cannot be read is left out.
-func (in *Ingester) Running(ctx context.Context) (map[session.Key]bool, error) {
-	all := map[session.Key]bool{}
-	for _, r := range in.Roots {
+// Processes returns the sessions that processes of their agents have open below
+// the roots, by the agents' own registries. What cannot be read is left out.
+func Processes(ctx context.Context, roots []Root, log *slog.Logger) (map[session.Key]reader.Process, error) {
+	all := map[session.Key]reader.Process{}
+	for _, r := range roots {
 		l, ok := r.Reader.(reader.Liveness)
 		if !ok {
 			continue
@@ -24,13 +25,23 @@ func (in *Ingester) Running(ctx context.Context) (map[session.Key]bool, error) {
 			return nil, err
 		}
 		if err != nil {
-			in.Logger.Warn("which sessions are open cannot be told", "agent", r.Reader.Agent(), "error", err)
+			log.Warn("which sessions are open cannot be told", "agent", r.Reader.Agent(), "error", err)
 		}
-		for id := range running {
-			all[session.Key{Agent: r.Reader.Agent(), ID: id}] = true
+		for id, p := range running {
+			all[session.Key{Agent: r.Reader.Agent(), ID: id}] = p
 		}
 	}
 	return all, nil
+}
+
+// Running returns the sessions that a process has open now.
+func (in *Ingester) Running(ctx context.Context) (map[session.Key]bool, error) {
+	processes, err := Processes(ctx, in.Roots, in.Logger)
+	open := make(map[session.Key]bool, len(processes))
+	for key := range processes {
+		open[key] = true
+	}
+	return open, err
 }
 
 // below reports whether a file lies below a root.
