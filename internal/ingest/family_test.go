@@ -179,3 +179,28 @@ func TestTheCopyThatGrowsIsRead(t *testing.T) {
 		t.Errorf("coverage %+v", cov)
 	}
 }
+
+// TestADescriptionThatComesLate has a subagent whose description, written after
+// its log was read, names another parent.
+func TestADescriptionThatComesLate(t *testing.T) {
+	f := newFamily(t, 1)
+	f.put(0, "main", f.rows("main", 2))
+	dir := filepath.Join(f.roots[0], "-w-one", "main", "subagents")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := strings.ReplaceAll(f.row("main", "s0", "", 5, `,"agentId":"a1"`), `"isSidechain":false`, `"isSidechain":true`)
+	if err := os.WriteFile(filepath.Join(dir, "agent-a1.jsonl"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.parents()["main/agent-a1"]; got != "main 0" {
+		t.Fatalf("parent %q", got)
+	}
+	meta := `{"agentType":"general","parentAgentId":"a0","spawnDepth":2}`
+	if err := os.WriteFile(filepath.Join(dir, "agent-a1.meta.json"), []byte(meta), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("main/agent-a0 0", f.parents()["main/agent-a1"]); diff != "" {
+		t.Error(diff)
+	}
+}

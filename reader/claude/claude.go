@@ -36,6 +36,7 @@ package claude
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 
@@ -123,12 +124,21 @@ func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position
 		return reader.Replaced, reader.Stamp{}, err
 	}
 	revision, stamp, err := reader.ReviseAppended(src.Path, at)
-	if err == nil && revision == reader.Grown {
+	if err != nil || revision != reader.Grown && revision != reader.Unchanged {
+		return revision, stamp, err
+	}
+	if revision == reader.Grown {
 		if _, err := parseState(at.State); err != nil {
 			return reader.Replaced, stamp, nil
 		}
 	}
-	return revision, stamp, err
+	if len(at.State) > 0 && isSubagent(src.Root, src.Path) {
+		var st struct{ Meta reader.Stamp }
+		if json.Unmarshal(at.State, &st) != nil || st.Meta != describedBy(src) {
+			return reader.Replaced, stamp, nil // its header may be another one now
+		}
+	}
+	return revision, stamp, nil
 }
 
 // ResumeCommand implements reader.Resumer. A subagent is resumed with the

@@ -157,6 +157,19 @@ type description struct {
 	SpawnDepth    int64
 }
 
+// describedBy returns the stamp of the description beside a subagent's log; zero
+// where there is none, or it is no subagent's.
+func describedBy(src reader.Source) reader.Stamp {
+	if !isSubagent(src.Root, src.Path) {
+		return reader.Stamp{}
+	}
+	stamp, err := reader.StatRegular(strings.TrimSuffix(src.Path, logSuffix) + metaSuffix)
+	if err != nil {
+		return reader.Stamp{}
+	}
+	return stamp
+}
+
 // readDescription reads it; what is not there or not understood is empty.
 func readDescription(path string) description {
 	var all description

@@ -227,7 +227,9 @@ func read(ctx context.Context, src reader.Source, from reader.Position, most roo
 	if p.Check, err = reader.CheckBefore(f, p.Offset); err != nil {
 		return reader.Tail{}, err
 	}
-	if p.State, err = json.Marshal(d.save(most)); err != nil {
+	kept := d.save(most)
+	kept.Meta = describedBy(src)
+	if p.State, err = json.Marshal(kept); err != nil {
 		return reader.Tail{}, fmt.Errorf("state of %s: %w", src.Path, err)
 	}
 	return tail, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader"
 )
 
 // Bounds of what a position holds.
@@ -32,6 +33,8 @@ type state struct {
 	Pending bool   `json:"pending,omitempty"` // the last node is a boundary that waits for its summary
 	Before  int    `json:"before,omitempty"`  // nodes that are not in Graph
 	Seen    filter `json:"seen,omitempty"`    // of a partial graph
+
+	Meta reader.Stamp `json:"meta,omitzero"` // of the description beside a subagent's log, which its header is made of too
 }
 
 // filter is a Bloom filter over keys: what it has not, was never added.
