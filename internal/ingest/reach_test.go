@@ -167,6 +167,9 @@ func TestTextOfARewrittenLogLeavesTheIndex(t *testing.T) {
 	if err := b.in.Tidy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if n := b.found("harmless", "text"); n != 1 {
+		t.Errorf("after tidying up the new text is found %d times", n)
+	}
 	err := filepath.WalkDir(b.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

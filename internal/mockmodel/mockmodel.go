@@ -9,6 +9,7 @@ package mockmodel
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,6 +36,7 @@ type Turn struct {
 // Handler serves a script. It is safe for concurrent use.
 type Handler struct {
 	turns []Turn
+	salt  string // begins the ids of its calls: a real model never gives one twice
 
 	mu       sync.Mutex
 	results  map[string]string
@@ -47,14 +49,14 @@ type Handler struct {
 // may ask again. After the last turn it says "Done."; a request that offers no
 // tools (a title, a topic) gets "ok".
 func New(turns []Turn) *Handler {
-	return &Handler{turns: turns, results: map[string]string{}}
+	return &Handler{turns: turns, salt: rand.Text()[:8], results: map[string]string{}}
 }
 
 // Result returns the text that came back for a call: turn and call count from 0.
 func (h *Handler) Result(turn, call int) (string, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	text, ok := h.results[callID(turn, call)]
+	text, ok := h.results[h.salt+callID(turn, call)]
 	return text, ok
 }
 
@@ -88,6 +90,7 @@ type conversation struct {
 type answer struct {
 	turn  Turn
 	index int
+	salt  string
 	model string
 	tools []offered // of the turn's calls
 }
@@ -95,7 +98,7 @@ type answer struct {
 // callID names a call. Its form lets a request's items be put back into turns.
 func callID(turn, call int) string { return fmt.Sprintf("t%02d_%d", turn, call) }
 
-func (a answer) id(call int) string { return callID(a.index, call) }
+func (a answer) id(call int) string { return a.salt + callID(a.index, call) }
 
 func (a answer) args(call int) string {
 	if a.turn.Calls[call].Args == "" {
@@ -148,7 +151,7 @@ func (h *Handler) choose(c conversation) answer {
 	defer h.mu.Unlock()
 	h.requests++
 	maps.Copy(h.results, c.results)
-	a := answer{index: c.turn, model: c.model}
+	a := answer{index: c.turn, salt: h.salt, model: c.model}
 	switch {
 	case len(c.tools) == 0:
 		a.turn.Text = "ok"

@@ -40,6 +40,7 @@ func has(t *testing.T, got string, want ...string) {
 
 func TestMessages(t *testing.T) {
 	h := New(script)
+	h.salt = ""
 	const tools = `"tools":[{"name":"research"},{"name":"mcp__x__search"}]`
 	const first = `{"role":"user","content":"go"}`
 	has(t, post(t, h, "/v1/messages", `{"model":"m","messages":[`+first+`]}`), `"text":"ok"`)
@@ -67,6 +68,7 @@ func TestMessages(t *testing.T) {
 
 func TestResponses(t *testing.T) {
 	h := New(script)
+	h.salt = ""
 	const tools = `"tools":[{"type":"function","name":"shell"},{"type":"namespace","name":"mcp__x","tools":[{"type":"function","name":"search"}]}]`
 	const first = `{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}`
 	has(t, post(t, h, "/v1/responses", `{"model":"m","stream":true,`+tools+`,"input":[`+first+`]}`),
