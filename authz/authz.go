@@ -51,9 +51,6 @@ type Resolver interface {
 	Same(ctx context.Context, workspace string, candidates func(context.Context) ([]string, error)) ([]string, error)
 }
 
-// Engine is what a View needs of the query engine.
-type Engine = query.Engine
-
 // View is the corpus as one caller may see it. It is safe for concurrent use.
 type View struct {
 	engine     *query.Engine
@@ -157,8 +154,8 @@ func (v *View) SearchSessions(ctx context.Context, req query.SessionSearch) (Ses
 	for i, hit := range page.Hits {
 		out.Hits = append(out.Hits, SessionHit{hit, parents[i]})
 	}
-	out.Shared, err = v.engine.SharedIDs(ctx, headers)
-	return out, err
+	out.Shared = slices.ContainsFunc(headers, func(h session.Header) bool { return h.Agent != headers[0].Agent })
+	return out, nil
 }
 
 func (v *View) exclude(asked []query.Target) []query.Target {

@@ -239,16 +239,6 @@ func (e *Engine) Workspaces(ctx context.Context) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// SharedIDs reports whether sessions of several agents are among the headers.
-func (e *Engine) SharedIDs(_ context.Context, headers []session.Header) (bool, error) {
-	for _, h := range headers {
-		if h.Agent != headers[0].Agent {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // check refuses a target whose sources contradict each other.
 func (e *Engine) check(at Located) error {
 	if at.Conflict {
