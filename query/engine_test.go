@@ -292,7 +292,7 @@ func TestBothOrdersAgreeWithABruteForceScan(t *testing.T) {
 				}
 				var got []string
 				for _, h := range page.Hits {
-					got = append(got, fmt.Sprintf("%s/%d %d", h.Info.Header.ID, h.Best.Seq, h.Best.Count))
+					got = append(got, fmt.Sprintf("%s/%d %d %d", h.Info.Header.ID, h.Best.Seq, h.Best.Count, h.Best.Score))
 				}
 				if diff := gocmp.Diff(bruteForce(docs, phrase, order), got); diff != "" {
 					t.Fatalf("seed %d, %q by %s:\n%s", seed, phrase, order, diff)
@@ -341,7 +341,11 @@ func bruteForce(docs []doc, phrase string, order query.Order) []string {
 	for _, r := range all {
 		if !seen[r.id] {
 			seen[r.id] = true
-			out = append(out, fmt.Sprintf("%s/%d %d", r.id, r.seq, r.count))
+			millionths := int64(0)
+			if order == query.Relevance {
+				millionths = int64(math.Round(r.score * 1e6))
+			}
+			out = append(out, fmt.Sprintf("%s/%d %d %d", r.id, r.seq, r.count, millionths))
 		}
 	}
 	return out

@@ -134,10 +134,12 @@ func TestAForkThatIsSeenWhileItIsCopied(t *testing.T) {
 
 func TestAStatedParentIsNotMadeAChild(t *testing.T) {
 	f := newFamily(t, 1)
-	// A marked fork whose own part is earlier than its origin's, by its clock.
-	marked := strings.ReplaceAll(f.rows("fork", 3), `"version"`, `"forkedFrom":{"sessionId":"origin","messageUuid":"r0"},"version"`)
-	f.put(0, "origin", f.rows("origin", 3)+f.row("origin", "o3", "r2", 50, ""))
-	f.put(0, "fork", marked+f.row("fork", "f3", "r2", 40, ""))
+	// A marked fork whose own part is earlier than its origin's beginning, by the
+	// clock of another machine: by its time alone it would be the origin.
+	late := func(rows string) string { return strings.ReplaceAll(rows, "T10:0", "T10:3") }
+	marked := strings.ReplaceAll(late(f.rows("fork", 3)), `"version"`, `"forkedFrom":{"sessionId":"origin","messageUuid":"r0"},"version"`)
+	f.put(0, "origin", late(f.rows("origin", 3))+f.row("origin", "o3", "r2", 50, ""))
+	f.put(0, "fork", marked+f.row("fork", "f3", "r2", 10, ""))
 	got := f.parents()
 	if !strings.HasPrefix(got["fork"], "origin ") || got["origin"] != " 0" {
 		t.Errorf("%v", got)
