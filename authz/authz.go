@@ -87,6 +87,14 @@ func New(ctx context.Context, engine *query.Engine, policy Policy, resolver Reso
 	return v, nil
 }
 
+// AsIndexed returns a view with the same rights that answers from what the
+// index holds and never looks at the logs for what is new (query.Engine.AsIndexed).
+func (v *View) AsIndexed() *View {
+	still := *v
+	still.engine = v.engine.AsIndexed()
+	return &still
+}
+
 // Caller returns who the view was made for.
 func (v *View) Caller() Caller { return v.caller }
 
@@ -273,6 +281,25 @@ func (v *View) Target(ctx context.Context, id *string) (*Grant, error) {
 		return nil, ambiguous(found)
 	}
 	return v.grant(found[0]), nil
+}
+
+// Session authorizes a session by its exact key and workspace, as an answer
+// named it. One that is missing and one that is not visible both give
+// fault.Unauthorized.
+func (v *View) Session(ctx context.Context, t query.Target) (*Grant, error) {
+	found, err := v.engine.FindAll(ctx, []session.ID{t.Key.ID})
+	if fault.IsContext(err) {
+		return nil, err
+	}
+	for _, f := range found {
+		if query.TargetOf(f.Header) == t && v.sees(f.Header) {
+			return v.grant(f), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w: no visible session has this key", fault.Unauthorized)
 }
 
 func (v *View) ownTarget(ctx context.Context) (*Grant, error) {

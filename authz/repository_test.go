@@ -206,3 +206,36 @@ func TestWhatTheResolverSays(t *testing.T) {
 		}
 	}
 }
+
+// A session that is named with its workspace is that one and no other, for
+// whom may see it.
+func TestSessionByKeyAndWorkspace(t *testing.T) {
+	c := stored(t, of("s", "", "/w/one"), of("s", "", "/w/two"))
+	owner, err := authz.New(t.Context(), c.engine, authz.Owner, nil, authz.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := session.Key{Agent: session.DSH, ID: "s"}
+	for _, v := range []*authz.View{owner, owner.AsIndexed()} {
+		for _, w := range []string{"/w/one", "/w/two"} {
+			g, err := v.Session(t.Context(), query.Target{Key: key, Workspace: w})
+			if err != nil || g.Header().Cwd != w {
+				t.Errorf("%s: %v", w, err)
+			}
+		}
+	}
+	for _, v := range []*authz.View{c.view(t, "/w/one"), c.view(t, "/w/one").AsIndexed()} {
+		for target, want := range map[query.Target]error{
+			{Key: key, Workspace: "/w/one"}:                                          nil,
+			{Key: key, Workspace: "/w/two"}:                                          fault.Unauthorized,
+			{Key: key, Workspace: "/w/none"}:                                         fault.Unauthorized,
+			{Key: session.Key{Agent: session.DSH, ID: "none"}, Workspace: "/w/one"}:  fault.Unauthorized,
+			{Key: session.Key{Agent: session.Codex, ID: "s"}, Workspace: "/w/one"}:   fault.Unauthorized,
+			{Key: session.Key{Agent: session.DSH, ID: "dsh:s"}, Workspace: "/w/one"}: fault.Unauthorized,
+		} {
+			if _, err := v.Session(t.Context(), target); !errors.Is(err, want) {
+				t.Errorf("%+v: %v, want %v", target, err, want)
+			}
+		}
+	}
+}

@@ -67,18 +67,11 @@ func Line(s string, limit int) string { return document.OneLine(s, limit) }
 // line makes untrusted text one safe line.
 func line(s string) string { return document.OneLine(s, 0) }
 
-// indented makes every line of untrusted text a safe line behind a prefix.
-// Whatever a screen or a model may take for the end of a line ends one here.
+// indented writes the lines of untrusted text behind a prefix.
 func indented(b *strings.Builder, prefix, text string) {
-	breaks := func(r rune) bool {
-		return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == 0x85 || r == 0x2028 || r == 0x2029
-	}
-	for l := range strings.FieldsFuncSeq(text, breaks) {
-		// White space at the start of a line is often meaning (code, lists).
-		body := strings.TrimLeft(l, " \t")
+	for _, l := range Paragraphs(text) {
 		b.WriteString(prefix)
-		b.WriteString(strings.ReplaceAll(l[:len(l)-len(body)], "\t", "    "))
-		b.WriteString(line(body))
+		b.WriteString(l)
 		b.WriteByte('\n')
 	}
 }
