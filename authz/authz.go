@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/query"
@@ -201,6 +202,17 @@ func (v *View) List(ctx context.Context, filter query.SessionFilter, limit int, 
 	}
 	filter.Scope = scope
 	return v.engine.Sessions(ctx, filter, limit, cursor)
+}
+
+// Stats counts over the visible sessions that pass a filter; days are those of
+// zone (nil: UTC).
+func (v *View) Stats(ctx context.Context, filter query.SessionFilter, zone *time.Location) (query.Stats, error) {
+	scope, err := v.scope(filter.Scope)
+	if err != nil {
+		return query.Stats{}, err
+	}
+	filter.Scope = scope
+	return v.engine.Stats(ctx, filter, zone)
 }
 
 // visible finds, for each text, the visible sessions that it names: an exact

@@ -172,6 +172,21 @@ func checkSearch(t *testing.T, r *rand.Rand, c *corpus, view *authz.View) int {
 		}
 		req.Sessions.Parents, req.Sessions.Roots = keys, true
 	}
+	stats, err := view.Stats(t.Context(), query.SessionFilter{Scope: req.Sessions.Scope}, nil)
+	if (err != nil) != (caller.Workspace == "") || err != nil && !errors.Is(err, fault.Unauthorized) {
+		t.Fatalf("stats for %+v: %v", caller, err)
+	}
+	if caller.Workspace != "" {
+		visible := int64(0)
+		for _, h := range c.headers {
+			if c.may(caller, h) {
+				visible++
+			}
+		}
+		if stats.Total.Sessions != visible {
+			t.Fatalf("stats count %d sessions for %+v, who may see %d", stats.Total.Sessions, caller, visible)
+		}
+	}
 	page, err := view.SearchSessions(t.Context(), req)
 	if caller.Workspace == "" {
 		if !errors.Is(err, fault.Unauthorized) {
@@ -233,6 +248,13 @@ func checkGrant(t *testing.T, c *corpus, caller authz.Caller, grant *authz.Grant
 	w, err := grant.Read(t.Context(), 0, 0, 0)
 	if err != nil || string(w.Event.Native) != fmt.Sprintf("%q", secret(grant.Header())) {
 		t.Fatalf("read %s, %v", w.Event.Native, err)
+	}
+	list, err := grant.Passages(t.Context(), 0, 10, -1)
+	if err != nil || len(list.Passages) != 1 || list.Passages[0].Text != secret(grant.Header())+" zephyr" {
+		t.Fatalf("passages of %+v: %+v, %v", grant.Header(), list.Passages, err)
+	}
+	if n, err := grant.OrdinalOf(t.Context(), 1); n != 0 || err != nil {
+		t.Fatalf("ordinal %d, %v", n, err)
 	}
 	line, err := grant.Trace(t.Context())
 	if err != nil {

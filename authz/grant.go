@@ -71,6 +71,26 @@ func (g *Grant) Events(ctx context.Context, filter query.EventFilter, limit int,
 	return list, nil
 }
 
+// Passages returns up to n of the session's passages from an ordinal on, with up
+// to points code points of each one's text; see query.Engine.Passages.
+func (g *Grant) Passages(ctx context.Context, from, n int64, points int) (query.PassageList, error) {
+	list, err := g.view.engine.Passages(ctx, g.at, g.Own(), from, n, points)
+	if err := g.again(list.Info.Header, err); err != nil {
+		return query.PassageList{}, err
+	}
+	return list, nil
+}
+
+// OrdinalOf returns the ordinal of the passage at seq or next to it; see
+// query.Engine.OrdinalOf.
+func (g *Grant) OrdinalOf(ctx context.Context, seq int64) (int64, error) {
+	info, ordinal, err := g.view.engine.OrdinalOf(ctx, g.at, g.Own(), seq)
+	if err := g.again(info.Header, err); err != nil {
+		return -1, err
+	}
+	return ordinal, nil
+}
+
 // Surface returns the events that are in the model's context, in order.
 func (g *Grant) Surface(ctx context.Context) (query.Info, []int64, error) {
 	info, seqs, err := g.view.engine.Surface(ctx, g.at, g.Own())

@@ -35,34 +35,14 @@ func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, 
 	if err != nil {
 		return list, err
 	}
-	if err := vs.unambiguous(filter.IDs); err != nil {
-		return list, err
-	}
-	chosen := newSieve(&filter)
-	if vs.cover(&list.Coverage, chosen); filter.Text == "" {
-		list.Coverage.Clipped = 0
-	}
 	var infos []Info
-	for _, v := range vs {
-		for _, en := range v.all {
-			if en.suppressed || !chosen.passes(en) {
-				continue
-			}
-			if filter.Text != "" {
-				found, err := v.scan(ctx, en, filter.Text, 0, session.MaxSafe, func(Document, string) bool { return false })
-				if err != nil {
-					return list, err
-				}
-				if !found {
-					continue
-				}
-			}
-			info, err := v.info(ctx, en, false)
-			if err != nil {
-				return list, err
-			}
-			infos = append(infos, info)
-		}
+	err = vs.chosen(ctx, &filter, &list.Coverage, func(v *view, en *entry) error {
+		info, err := v.info(ctx, en, false)
+		infos = append(infos, info)
+		return err
+	})
+	if err != nil {
+		return list, err
 	}
 	slices.SortFunc(infos, func(a, b Info) int {
 		return cmp.Or(cmp.Compare(b.Header.CreatedAt, a.Header.CreatedAt), session.CompareSiblings(a.Header, b.Header))
@@ -72,6 +52,38 @@ func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, 
 		list.Next, err = e.seal(filter, state, offset+limit)
 	}
 	return list, err
+}
+
+// chosen visits the sessions that pass a filter, in no order, those included
+// whose logs cannot be read, and completes what the answer may have missed.
+func (vs views) chosen(ctx context.Context, filter *SessionFilter, c *session.Coverage, visit func(*view, *entry) error) error {
+	if err := vs.unambiguous(filter.IDs); err != nil {
+		return err
+	}
+	sieve := newSieve(filter)
+	if vs.cover(c, sieve); filter.Text == "" {
+		c.Clipped = 0
+	}
+	for _, v := range vs {
+		for _, en := range v.all {
+			if en.suppressed || !sieve.passes(en) {
+				continue
+			}
+			if filter.Text != "" {
+				found, err := v.scan(ctx, en, filter.Text, 0, session.MaxSafe, func(Document, string) bool { return false })
+				if err != nil {
+					return err
+				}
+				if !found {
+					continue
+				}
+			}
+			if err := visit(v, en); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // eventsRequest is what a cursor of an event list is bound to.

@@ -37,6 +37,25 @@ func (r Role) Weight() float64 {
 	return 1
 }
 
+// roleNames are what people and programs call the roles.
+var roleNames = [...]string{
+	RoleOther:       "other",
+	RoleFirstPrompt: "first-prompt",
+	RoleUser:        "user",
+	RoleAssistant:   "assistant",
+	RoleCall:        "tool-call",
+	RoleResult:      "tool-result",
+	RoleContext:     "context",
+}
+
+// String returns the role's name; one that is not known is RoleOther.
+func (r Role) String() string {
+	if int(r) < len(roleNames) {
+		return roleNames[r]
+	}
+	return roleNames[RoleOther]
+}
+
 // RoleOf maps a speaker to a role; first says that no human prompt came before.
 func RoleOf(s session.Speaker, first bool) Role {
 	switch s {

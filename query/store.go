@@ -81,6 +81,7 @@ type Document struct {
 	Points      int32 // length of the text in code points
 	Tokens      int32 // length of the text in tokens; 0: a surface event without text
 	Type        string
+	Tool        string // name of the tool, of a call or a result where it is known; ""
 	Role        Role
 	Native      uint64 // a hash of the record's own id, by which copies in forks are recognised; 0: none
 	Surface     bool   // the event took part in the surface at some time

@@ -32,8 +32,8 @@ type CallFinder interface {
 
 // Resumer is implemented by readers whose agent can take a session up again.
 type Resumer interface {
-	// ResumeCommand returns the shell command that does so; "" if there is none
-	// for this session.
+	// ResumeCommand returns the shell command that does so, from any directory
+	// (see ShellCommand); "" if there is none for this session.
 	ResumeCommand(h session.Header) string
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/document"
@@ -64,7 +65,7 @@ func (w *writer) addEntries(ctx context.Context, k *cursor, entries []ingest.Ent
 	if slotOf(id) > 0 {
 		block = append(block, k.data...) // the last record's block was read just now
 	}
-	types := typeNumbers{w: w}
+	types, tools := numbers{w: w, table: "types", limit: math.MaxUint32}, numbers{w: w, table: "tools", first: 1, limit: math.MaxUint16}
 	var folded []byte
 	for i := range entries {
 		e := &entries[i]
@@ -75,6 +76,13 @@ func (w *writer) addEntries(ctx context.Context, k *cursor, entries []ingest.Ent
 		r := record{seq: e.Seq, time: e.Time, sameness: cmp.Or(e.Sameness, e.Native), role: query.RoleOf(e.Speaker, e.First), flags: flagsOf(e)}
 		if r.kind, err = types.number(ctx, e.Type); err != nil {
 			return err
+		}
+		if e.Tool != "" {
+			tool, err := tools.number(ctx, e.Tool)
+			if err != nil {
+				return err
+			}
+			r.tool = uint16(tool)
 		}
 		if e.Text != "" {
 			var tokens int
@@ -185,35 +193,41 @@ func (w *writer) putBlock(ctx context.Context, b *textBlock) error {
 		int64(b.first), len(b.raw), w.c.x.enc.EncodeAll(b.raw, nil))
 }
 
-// typeNumbers gives event types their numbers, within one append.
-type typeNumbers struct {
-	w     *writer
-	known map[string]uint32
+// numbers gives names the numbers that records hold in their stead, within one append.
+type numbers struct {
+	w            *writer
+	table        string // types or tools
+	first, limit uint32 // the lowest number and the highest
+	known        map[string]uint32
 }
 
-func (t *typeNumbers) number(ctx context.Context, name string) (uint32, error) {
+// number returns a name's number, a new one if it has none; 0 beyond the limit.
+func (t *numbers) number(ctx context.Context, name string) (uint32, error) {
 	if t.known == nil {
-		types, err := t.w.c.types(ctx)
+		names, err := t.w.c.names(ctx, t.table)
 		if err != nil {
 			return 0, err
 		}
-		t.known = make(map[string]uint32, len(types))
-		for num, name := range types {
+		t.known = make(map[string]uint32, len(names))
+		for num, name := range names {
 			t.known[name] = num
 		}
 	}
 	if num, ok := t.known[name]; ok {
 		return num, nil
 	}
-	num := uint32(len(t.known))
+	if uint32(len(t.known)) > t.limit-t.first {
+		return 0, nil
+	}
+	num := uint32(len(t.known)) + t.first
 	t.known[name] = num
-	return num, t.w.c.exec(ctx, `INSERT INTO types VALUES (?, ?)`, int64(num), name)
+	return num, t.w.c.exec(ctx, `INSERT INTO `+t.table+` VALUES (?, ?)`, int64(num), name)
 }
 
-// types returns the names of event types by their numbers.
-func (c *conn) types(ctx context.Context) (map[uint32]string, error) {
+// names returns the names in a table by their numbers.
+func (c *conn) names(ctx context.Context, table string) (map[uint32]string, error) {
 	names := map[uint32]string{}
-	err := c.rowsOf(ctx, `SELECT num, name FROM types`, func(r row) error {
+	err := c.rowsOf(ctx, `SELECT num, name FROM `+table, func(r row) error {
 		names[uint32(r.int(0))] = r.text(1)
 		return nil
 	})

@@ -2,22 +2,25 @@ package sqlite
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
 )
 
-// TestRecordLayout holds the bytes of version 1: files on disk have them.
+// TestRecordLayout holds the bytes of version 5: files on disk have them.
 func TestRecordLayout(t *testing.T) {
 	r := record{
-		seq: 0x0102030405, time: 0x1112131415, sameness: 0xfffefdfcfbfaf9f8, points: 0x21222324, tokens: 0x31323334, kind: 0x41424344,
+		seq: 0x0102030405, time: 0x1112131415, sameness: 0xfffefdfcfbfaf9f8, points: 0x21222324, tokens: 0x31323334, kind: 0x41424344, tool: 0x5152,
 		role: query.RoleCall, flags: flagSurface | flagClipped,
 	}
 	want := []byte("\x05\x04\x03\x02\x01\x00\x00\x00" + "\x15\x14\x13\x12\x11\x00\x00\x00" + "\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xff" +
-		"\x24\x23\x22\x21" + "\x34\x33\x32\x31" + "\x44\x43\x42\x41" + "\x04" + "\x05" + "\x00\x00")
+		"\x24\x23\x22\x21" + "\x34\x33\x32\x31" + "\x44\x43\x42\x41" + "\x04" + "\x05" + "\x52\x51")
 	if got := r.append(nil); !bytes.Equal(got, want) {
 		t.Errorf("% x\nwant\n% x", got, want)
 	}
@@ -108,4 +111,47 @@ func FuzzTextBlock(f *testing.F) {
 			t.Error("a cut made the block longer")
 		}
 	})
+}
+
+// TestToolsBeyondTheLimitHaveNoName: a record holds a tool's number in two bytes.
+func TestToolsBeyondTheLimitHaveNoName(t *testing.T) {
+	x, err := OpenMemory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	const limit = 65535
+	err = x.Write(t.Context(), "/w", func(w ingest.Writer) error {
+		s := &ingest.Stored{Source: "/log", Header: session.Header{Agent: session.DSH, ID: "s", Cwd: "/w"}, LastStep: -1}
+		if err := w.Put(t.Context(), s); err != nil {
+			return err
+		}
+		var b ingest.Batch
+		for i := range int64(limit + 2) {
+			b.Entries = append(b.Entries, ingest.Entry{Seq: i, Type: session.ToolCall, Tool: fmt.Sprint("tool", i)})
+		}
+		if err := w.Append(t.Context(), s.Num, &b); err != nil {
+			return err
+		}
+		again := ingest.Batch{Entries: []ingest.Entry{
+			{Seq: limit + 2, Type: session.ToolCall, Tool: "another"}, {Seq: limit + 3, Type: session.ToolCall, Tool: "tool7"}, {Seq: limit + 4, Type: session.UserMessage},
+		}}
+		return w.Append(t.Context(), s.Num, &again)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := x.Snapshot(t.Context(), "/w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	for n, want := range map[int64]string{
+		0: "tool0", limit - 1: fmt.Sprint("tool", limit-1), limit: "", limit + 1: "", limit + 2: "", limit + 3: "tool7", limit + 4: "",
+	} {
+		docs, err := snap.Documents(t.Context(), []query.DocID{query.NewDocID(1, n)})
+		if err != nil || docs[0].Tool != want || docs[0].Type == "" {
+			t.Errorf("document %d: %+v, %v; want %q", n, docs, err, want)
+		}
+	}
 }

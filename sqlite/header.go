@@ -75,7 +75,7 @@ func publicProblem(p *reader.Problem) *query.Problem {
 const storedColumns = `num, entries, ` + putColumns
 
 const putColumns = `source, ` + headerColumns + `, ` + forkColumns + `, p_next, p_read, p_check, ` + stampColumns + `, state, mapping, ` +
-	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed, root, settled, footprints, clipped, skip`
+	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed, root, settled, footprints, calls, clipped, skip`
 
 // bindStored gives the arguments for putColumns.
 func bindStored(s *ingest.Stored) []any {
@@ -91,7 +91,7 @@ func bindStored(s *ingest.Stored) []any {
 	args = append(args, s.Mapping)
 	args = append(args, bindProblem(s.Problem)...)
 	return append(args, s.Events, s.Provisional, s.Title, string(s.TitleFail), s.LastStep, s.Prompted, s.Changed,
-		s.Root, s.Settled, strings.Join(s.Footprints, "\n"), s.Clipped, bindSkip(s.Skip))
+		s.Root, s.Settled, strings.Join(s.Footprints, "\n"), bindCalls(s.Calls), s.Clipped, bindSkip(s.Skip))
 }
 
 // bindSkip gives a skip as JSON; "" is none.
@@ -112,6 +112,26 @@ func (r row) skip(at int) *reader.Skip {
 		return nil
 	}
 	return &s
+}
+
+// bindCalls gives open calls as JSON; "" is none.
+func bindCalls(calls []ingest.Call) string {
+	if len(calls) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(calls)
+	if err != nil {
+		return "" // it holds text only
+	}
+	return string(text)
+}
+
+func (r row) calls(at int) []ingest.Call {
+	var calls []ingest.Call
+	if text := r.text(at); text == "" || json.Unmarshal([]byte(text), &calls) != nil {
+		return nil
+	}
+	return calls
 }
 
 // storedRow reads a session and how many entries it has.
@@ -142,6 +162,7 @@ func (r row) storedRow() (s ingest.Stored, entries int64) {
 	if ids := r.text(next(1)); ids != "" {
 		s.Footprints = strings.Split(ids, "\n")
 	}
+	s.Calls = r.calls(next(1))
 	s.Clipped, s.Skip = r.int(next(1)), r.skip(next(1))
 	return s, entries
 }

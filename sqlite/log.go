@@ -160,7 +160,7 @@ func (l *log) Documents(ctx context.Context, from, to int64) ([]query.Document, 
 	if err != nil {
 		return nil, err
 	}
-	types, err := l.s.types(ctx)
+	named, err := l.s.named(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (l *log) Documents(ctx context.Context, from, to int64) ([]query.Document, 
 		if r.seq > to {
 			break
 		}
-		out = append(out, r.document(query.NewDocID(l.num, n), types))
+		out = append(out, r.document(query.NewDocID(l.num, n), named))
 	}
 	return out, nil
 }

@@ -17,12 +17,13 @@ import (
 //	32 type      4  number in table types
 //	36 role      1  query.Role
 //	37 flags     1
-//	38 zero      2
+//	38 tool      2  number in table tools; 0: none
 type record struct {
 	seq, time      int64
 	sameness       uint64
 	points, tokens uint32
 	kind           uint32
+	tool           uint16
 	role           query.Role
 	flags          uint8
 }
@@ -50,7 +51,8 @@ func (r *record) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, r.points)
 	dst = binary.LittleEndian.AppendUint32(dst, r.tokens)
 	dst = binary.LittleEndian.AppendUint32(dst, r.kind)
-	return append(dst, byte(r.role), r.flags, 0, 0)
+	dst = append(dst, byte(r.role), r.flags)
+	return binary.LittleEndian.AppendUint16(dst, r.tool)
 }
 
 // decodeRecord reads the record at a place in a block.
@@ -68,6 +70,7 @@ func decodeRecord(block []byte, at int64) (record, error) {
 		kind:     binary.LittleEndian.Uint32(b[32:]),
 		role:     query.Role(b[36]),
 		flags:    b[37],
+		tool:     binary.LittleEndian.Uint16(b[38:]),
 	}, nil
 }
 
@@ -92,11 +95,11 @@ func (r *record) same() uint64 {
 }
 
 // document gives a record its public form.
-func (r *record) document(id query.DocID, types map[uint32]string) query.Document {
+func (r *record) document(id query.DocID, n *names) query.Document {
 	return query.Document{
 		Native: r.native(),
 		Doc:    id, Seq: r.seq, Time: r.time, Points: int32(r.points), Tokens: int32(r.tokens),
-		Type: types[r.kind], Role: r.role,
+		Type: n.types[r.kind], Tool: n.tools[uint32(r.tool)], Role: r.role,
 		Surface: r.is(flagSurface), Provisional: r.is(flagProvisional), Clipped: r.is(flagClipped),
 	}
 }

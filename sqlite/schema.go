@@ -17,7 +17,8 @@ const (
 	// 2: where a log's history comes from, if the log does not state it; the product's own calls.
 	// 3: how many texts of a session are longer than what is searchable; where a log ends before damage.
 	// 4: the records' own ids, by which copies in forks are recognised.
-	schemaVersion = 4
+	// 5: the tools of calls and results.
+	schemaVersion = 5
 )
 
 // headerColumns are the columns of a session's header, in the order of bindHeader.
@@ -67,6 +68,7 @@ CREATE INDEX files_fork ON files (f_parent) WHERE f_parent <> '';
 //   - records: 64 packed records a row (record.go), keyed by document number / 64.
 //   - texts: the documents' texts in compressed blocks (text.go), keyed by the
 //     number of the first; size is uncompressed. A block never spans sessions.
+//   - types, tools: the names of event types and of tools, by the numbers in records.
 //   - orders: position keys on the surface, only where they are not the default
 //     of an append.
 //   - removed: what each event took off the surface, in surface order (n), as
@@ -88,9 +90,10 @@ CREATE TABLE sessions (
 	mapping TEXT NOT NULL, ` + problemSchema + `,
 	events INTEGER NOT NULL, provisional INTEGER NOT NULL, title TEXT, title_fail TEXT NOT NULL,
 	step INTEGER NOT NULL, prompted INTEGER NOT NULL, changed INTEGER NOT NULL,
-	root TEXT NOT NULL, settled INTEGER NOT NULL, footprints TEXT NOT NULL, clipped INTEGER NOT NULL, skip TEXT NOT NULL
+	root TEXT NOT NULL, settled INTEGER NOT NULL, footprints TEXT NOT NULL, calls TEXT NOT NULL, clipped INTEGER NOT NULL, skip TEXT NOT NULL
 );
 CREATE TABLE types (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE tools (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE records (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE texts (first INTEGER PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE orders (doc INTEGER PRIMARY KEY, key INTEGER NOT NULL);

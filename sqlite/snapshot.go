@@ -16,8 +16,8 @@ type snapshot struct {
 	at         place
 	generation uint64
 	totals     query.Totals
-	names      map[uint32]string // event types; nil: not read yet
-	block      textBlock         // the texts read last
+	names      *names    // nil: not read yet
+	block      textBlock // the texts read last
 
 	// Guarded by the mutex of x, but for c while uses is not 0.
 	c      *conn // nil: given up
@@ -185,15 +185,22 @@ func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
 	return rows, nil
 }
 
-func (s *snapshot) types(ctx context.Context) (map[uint32]string, error) {
-	if s.names == nil {
-		names, err := s.c.types(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.names = names
+// names are what the numbers in records stand for.
+type names struct{ types, tools map[uint32]string }
+
+func (s *snapshot) named(ctx context.Context) (*names, error) {
+	if s.names != nil {
+		return s.names, nil
 	}
-	return s.names, nil
+	types, err := s.c.names(ctx, "types")
+	if err != nil {
+		return nil, err
+	}
+	tools, err := s.c.names(ctx, "tools")
+	if err == nil {
+		s.names = &names{types, tools}
+	}
+	return s.names, err
 }
 
 // Documents returns metadata for ascending ids, each of which must be there.
@@ -202,7 +209,7 @@ func (s *snapshot) Documents(ctx context.Context, ids []query.DocID) ([]query.Do
 		return nil, err
 	}
 	defer s.leave()
-	types, err := s.types(ctx)
+	named, err := s.named(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +221,7 @@ func (s *snapshot) Documents(ctx context.Context, ids []query.DocID) ([]query.Do
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, r.document(id, types))
+		out = append(out, r.document(id, named))
 	}
 	return out, nil
 }

@@ -138,7 +138,7 @@ func (c *conn) nodes(ctx context.Context, num int64) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
-	types, err := c.types(ctx)
+	types, err := c.names(ctx, "types")
 	if err != nil {
 		return nil, err
 	}

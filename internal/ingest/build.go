@@ -101,9 +101,10 @@ func (b *builder) record(e *session.Event, change session.Change) {
 	}
 	text, clipped := document.Extract(body)
 	first := e.Body.Speaker == session.Human && text != "" && !b.s.Prompted
+	tool := b.s.toolOf(e)
 	if text != "" || change.Joined {
 		b.batch.Entries = append(b.batch.Entries, Entry{
-			Seq: e.Seq, Time: e.Time, Type: e.Type, Speaker: e.Body.Speaker, First: first, Text: text,
+			Seq: e.Seq, Time: e.Time, Type: e.Type, Tool: tool, Speaker: e.Body.Speaker, First: first, Text: text,
 			Surface: change.Joined, Order: change.Order, Sameness: e.Sameness, Native: nativeOf(e), Provisional: e.Provisional, Clipped: clipped,
 		})
 		b.bytes += len(text) + 64

@@ -158,8 +158,12 @@ type Stored struct {
 	Clipped     int64        // how many of its texts are longer than what is searchable
 	Skip        *reader.Skip // the damage that the log ends before, if any
 	Footprints  []string     // ids of the latest calls of the product's own tools
+	Calls       []Call       // the latest calls that wait for their results, oldest first
 	Changed     int64        // time of the latest event, epoch milliseconds
 }
+
+// Call is a tool call: its id and the name of the tool.
+type Call struct{ ID, Tool string }
 
 // Batch is what a run of consecutive events brings to a shard.
 type Batch struct {
@@ -175,6 +179,7 @@ type Entry struct {
 	Seq         int64
 	Time        int64 // epoch milliseconds
 	Type        string
+	Tool        string // name of the tool, of a call or a result where it is known; ""
 	Speaker     session.Speaker
 	First       bool   // the session's first human prompt
 	Text        string // searchable text; ""

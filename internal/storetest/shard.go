@@ -46,6 +46,7 @@ func testStored(t *testing.T, s Store) {
 		},
 		Mapping: "1.2.3", Events: 92, Provisional: 2, Title: &title, TitleFail: fault.CorruptSession,
 		LastStep: 80, Prompted: true, Changed: 1_700_000_000_999,
+		Calls: []ingest.Call{{ID: "a\n\x1f\"b", Tool: "Bash"}, {ID: "c", Tool: "é"}},
 	}
 	bare := ingest.Stored{
 		Source: "/logs/bare", Header: header("bare"), LastStep: -1,
@@ -89,14 +90,14 @@ func testDocuments(t *testing.T, s Store) {
 	num := begin(t, s, "one")
 	appendBatch(t, s, num, ingest.Batch{Entries: []ingest.Entry{
 		{Seq: 0, Time: 10, Type: session.UserMessage, Speaker: session.Human, First: true, Text: "Find the bug", Surface: true, Order: 0},
-		{Seq: 3, Time: 9, Type: session.ToolCall, Speaker: session.Action, Text: "grep bug", Clipped: true},
-		{Seq: 4, Time: 12, Type: session.ToolResult, Speaker: session.Tool, Surface: true, Order: 4 << 20, Sameness: 1<<63 + 9},
+		{Seq: 3, Time: 9, Type: session.ToolCall, Tool: "grep", Speaker: session.Action, Text: "grep bug", Clipped: true},
+		{Seq: 4, Time: 12, Type: session.ToolResult, Tool: "grep", Speaker: session.Tool, Surface: true, Order: 4 << 20, Sameness: 1<<63 + 9},
 		{Seq: 9, Time: 13, Type: session.TurnEnd, Text: "…!", Provisional: true},
 	}})
 	want := []query.Document{
 		{Doc: query.NewDocID(num, 0), Seq: 0, Time: 10, Points: 12, Tokens: 3, Type: session.UserMessage, Role: query.RoleFirstPrompt, Surface: true},
-		{Doc: query.NewDocID(num, 1), Seq: 3, Time: 9, Points: 8, Tokens: 2, Type: session.ToolCall, Role: query.RoleCall, Clipped: true},
-		{Doc: query.NewDocID(num, 2), Seq: 4, Time: 12, Type: session.ToolResult, Role: query.RoleResult, Surface: true},
+		{Doc: query.NewDocID(num, 1), Seq: 3, Time: 9, Points: 8, Tokens: 2, Type: session.ToolCall, Tool: "grep", Role: query.RoleCall, Clipped: true},
+		{Doc: query.NewDocID(num, 2), Seq: 4, Time: 12, Type: session.ToolResult, Tool: "grep", Role: query.RoleResult, Surface: true},
 		{Doc: query.NewDocID(num, 3), Seq: 9, Time: 13, Points: 2, Type: session.TurnEnd, Role: query.RoleOther, Provisional: true},
 	}
 	view := snapshot(t, s)

@@ -145,23 +145,8 @@ func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position
 // session that it belongs to.
 func (*Reader) ResumeCommand(h session.Header) string {
 	id, _, _ := strings.Cut(string(h.ID), "/")
-	if id == "" {
-		return ""
+	if id == "" || strings.HasPrefix(id, "-") {
+		return "" // it would be taken for an option
 	}
-	command := "claude --resume " + quoted(id)
-	if h.Cwd != "" {
-		command = "cd " + quoted(h.Cwd) + " && " + command
-	}
-	return command
-}
-
-// quoted is a word for a POSIX shell.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./", r)
-	}
-	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 && !strings.HasPrefix(word, "-") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return reader.ShellCommand(h.Cwd, "claude", "--resume", id)
 }

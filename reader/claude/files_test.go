@@ -76,7 +76,8 @@ func TestResumeCommand(t *testing.T) {
 		{session.Header{ID: "s1", Cwd: "/w/it's here"}, `cd '/w/it'\''s here' && claude --resume s1`},
 		{session.Header{ID: "s1/agent-a1", Cwd: "/w"}, "cd /w && claude --resume s1"},
 		{session.Header{ID: "$(touch x)"}, "claude --resume '$(touch x)'"},
-		{session.Header{ID: "-x"}, "claude --resume '-x'"},
+		{session.Header{ID: "-x"}, ""},
+		{session.Header{ID: "s1", Cwd: "/w\nrm -rf x"}, ""},
 		{session.Header{}, ""},
 	} {
 		if got := New().ResumeCommand(c.h); got != c.want {

@@ -178,7 +178,7 @@ func (*Reader) ResumeCommand(h session.Header) string {
 	if h.Origin == session.OriginSubagent || !plainID(string(h.ID)) {
 		return ""
 	}
-	return "codex resume " + string(h.ID)
+	return reader.ShellCommand(h.Cwd, "codex", "resume", string(h.ID))
 }
 
 // plainID reports whether an id can stand in a file name and in a command.

@@ -98,6 +98,8 @@ func TestResumeCommand(t *testing.T) {
 		want string
 	}{
 		{session.Header{ID: idA}, "codex resume " + idA},
+		{session.Header{ID: idA, Cwd: "/w/a b"}, "cd '/w/a b' && codex resume " + idA},
+		{session.Header{ID: idA, Cwd: "/w\x1b]0;x\a"}, ""},
 		{session.Header{ID: idA, Origin: session.OriginSubagent}, ""},
 		{session.Header{ID: "x; rm -rf ~"}, ""},
 		{session.Header{ID: "--yolo"}, ""},
