@@ -36,6 +36,7 @@ type Options struct {
 	Workspaces int      // default 4; the first has a third of the sessions
 	Encoding   Encoding // default Raw
 	Chunks     bool     // write the model's stream too, as packed rows
+	Rich       bool     // write everything that makes genuine logs long and is no searchable text: the stream in small pieces, requests, encrypted state
 	CJK        int      // percent of texts in Chinese, Japanese or Korean; 0 is 5, negative is none
 	Largest    int      // at least so many events in the first session; 0: like the others
 }
@@ -128,7 +129,8 @@ func Generate(dir string, o Options) (Stats, error) {
 		if from := latest[w.s.Cwd]; from != nil && r.IntN(10) == 0 {
 			w.fork(from)
 		}
-		if err := w.write(dir, int64(size), o.Chunks); err != nil {
+		w.rich = o.Rich
+		if err := w.write(dir, int64(size), o.Chunks || o.Rich); err != nil {
 			return Stats{}, fmt.Errorf("corpus: session %s: %w", w.s.ID, err)
 		}
 		latest[w.s.Cwd] = w

@@ -41,6 +41,7 @@ type writer struct {
 	step    int
 	prompt  string // the next user's text, if it is given
 	short   bool   // turns of eleven events: one call, one answer
+	rich    bool   // with all that is no searchable text
 
 	lines [][]byte // the first events, for a fork
 	marks []mark   // ends of turns within lines
@@ -158,13 +159,21 @@ func (w *writer) event(kind, data, op string) int64 {
 
 // chunks adds the stream of a text as one packed row.
 func (w *writer) chunks(kind, text string) {
-	parts := pieces(text, 24)
+	n := 24
+	if w.rich {
+		n = 4
+	}
+	parts := pieces(text, n)
 	if len(parts) < 3 {
 		return
 	}
 	w.s.Changed++
-	line := fmt.Appendf(nil, `{"type":%q,"seq0":%d,"time0":%d,"data":{"turn":%d,"step":%d,"index":0,"dt":[`,
-		kind, w.s.Events, w.s.Changed, w.s.Turns, w.step)
+	head, list := "", "texts"
+	if kind == "tool-call-chunks" {
+		head, list = `"id":"call_0","name":"bash",`, "args"
+	}
+	line := fmt.Appendf(nil, `{"type":%q,"seq0":%d,"time0":%d,"data":{"turn":%d,"step":%d,"index":0,%s"dt":[`,
+		kind, w.s.Events, w.s.Changed, w.s.Turns, w.step, head)
 	for i := range parts[1:] {
 		if i > 0 {
 			line = append(line, ',')
@@ -173,7 +182,7 @@ func (w *writer) chunks(kind, text string) {
 		w.s.Changed += dt
 		line = strconv.AppendInt(line, dt, 10)
 	}
-	line = append(line, `],"texts":[`...)
+	line = fmt.Appendf(line, `],%q:[`, list)
 	for i, p := range parts {
 		if i > 0 {
 			line = append(line, ',')
@@ -284,9 +293,17 @@ func (w *writer) answer(tools, chunks bool) {
 		}
 	}
 	content = bytes.TrimSuffix(content, []byte(","))
+	state := ""
+	if w.rich {
+		for _, c := range calls {
+			w.chunks("tool-call-chunks", c.arguments)
+		}
+		w.request()
+		state = `,"replayState":{"encrypted":"` + w.g.base64(w.g.logn(4500, 0.8, 500, 60_000)) + `"}`
+	}
 	seq := w.event("assistant/message", fmt.Sprintf(
-		`{"turn":%d,"step":%d,"message":{"id":%q,"role":"assistant","content":[%s],"source":{"kind":"model","provider":"acme","model":"acme-large"}},"usage":{"inputTokens":%d,"outputTokens":%d}}`,
-		w.s.Turns, w.step, uuid(r), content, r.IntN(200000), r.IntN(4000)), sources(first, w.s.Events)+appendOp)
+		`{"turn":%d,"step":%d,"message":{"id":%q,"role":"assistant","content":[%s],"source":{"kind":"model","provider":"acme","model":"acme-large"%s}},"usage":{"inputTokens":%d,"outputTokens":%d}}`,
+		w.s.Turns, w.step, uuid(r), content, state, r.IntN(200000), r.IntN(4000)), sources(first, w.s.Events)+appendOp)
 	w.surface = append(w.surface, node{seq: seq})
 	for _, c := range calls {
 		from := w.event("tool/call", fmt.Sprintf(`{"turn":%d,"step":%d,"callId":%q,"name":%q,"arguments":%s}`,
@@ -303,6 +320,16 @@ func (w *writer) answer(tools, chunks bool) {
 	if r.IntN(40) == 0 {
 		w.prune()
 	}
+}
+
+// request adds what was sent to the model beside the conversation, and what
+// became of it.
+func (w *writer) request() {
+	w.g.b = w.g.b[:0]
+	w.g.prose(w.g.logn(5000, 0.5, 1000, 20_000))
+	w.event("request/context", fmt.Sprintf(`{"turn":%d,"step":%d,"blocks":[{"kind":"instructions","text":%s}]}`, w.s.Turns, w.step, quote(string(w.g.b))), "")
+	w.event("assistant/chunk", fmt.Sprintf(`{"turn":%d,"step":%d,"chunk":{"type":"usage","usage":{"inputTokens":%d,"outputTokens":%d,"cachedInputTokens":%d}}}`,
+		w.s.Turns, w.step, w.g.r.IntN(200000), w.g.r.IntN(4000), w.g.r.IntN(200000)), "")
 }
 
 // sources cites the events from first up to end, as the model's answer cites

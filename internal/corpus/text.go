@@ -405,6 +405,16 @@ func (g *generator) resultText(tool string) string {
 	return string(g.b)
 }
 
+// base64 is an opaque value of n characters.
+func (g *generator) base64(n int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[g.r.IntN(len(letters))]
+	}
+	return string(b)
+}
+
 func quote(s string) string { return string(appendJSON(nil, s)) }
 
 const hexd = "0123456789abcdef"
