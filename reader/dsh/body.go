@@ -1,7 +1,6 @@
 package dsh
 
 import (
-	"hash/fnv"
 	"math"
 	"strconv"
 
@@ -16,24 +15,24 @@ const maxNested = 32
 
 // blocks returns the blocks of a content list that carry text, and the ids of
 // the calls in it. Reasoning, images and kinds that are not known give nothing.
-func blocks(list []byte, depth int) (out []session.Block, calls [][]byte) {
+func blocks(x *jsonl.Index, list []byte, depth int) (out []session.Block, calls [][]byte) {
 	if !jsonl.IsArray(list) || depth > maxNested {
 		return nil, nil
 	}
-	c := jsonl.Enter(list)
+	c := x.Enter(list)
 	for {
 		v, ok := c.Element()
 		if !ok {
 			return out, calls
 		}
-		b := parseBlock(v)
+		b := parseBlock(x, v)
 		switch {
 		case jsonl.Is(b.typ, "text"):
 			out = append(out, session.Block{Kind: session.TextBlock, Text: jsonl.Text(b.text)})
 		case jsonl.Is(b.typ, "tool-call"):
 			out, calls = append(out, callBlock(b.name, b.arguments)), append(calls, b.id)
 		case jsonl.Is(b.typ, "tool-result"):
-			out = append(out, resultBlock(b.content, depth))
+			out = append(out, resultBlock(x, b.content, depth))
 		}
 	}
 }
@@ -41,12 +40,12 @@ func blocks(list []byte, depth int) (out []session.Block, calls [][]byte) {
 // block is one block of a content list, as it stands.
 type block struct{ typ, text, id, name, arguments, content, callID []byte }
 
-func parseBlock(v []byte) block {
+func parseBlock(x *jsonl.Index, v []byte) block {
 	var b block
 	if !jsonl.IsObject(v) {
 		return b
 	}
-	c := jsonl.Enter(v)
+	c := x.Enter(v)
 	for {
 		name, value, ok := c.Member()
 		if !ok {
@@ -76,15 +75,15 @@ func callBlock(name, arguments []byte) session.Block {
 	return session.Block{Kind: session.CallBlock, Name: jsonl.Text(name), Text: jsonl.Text(arguments)}
 }
 
-func resultBlock(content []byte, depth int) session.Block {
-	inner, _ := blocks(content, depth+1)
+func resultBlock(x *jsonl.Index, content []byte, depth int) session.Block {
+	inner, _ := blocks(x, content, depth+1)
 	return session.Block{Kind: session.ResultBlock, Content: inner}
 }
 
 // todos gives status and content of each entry.
-func todos(ev *session.Event, data []byte) {
+func todos(ev *session.Event, in *data) {
 	ev.Body.Speaker = session.Action
-	list := jsonl.Field(data, "todos")
+	list := in.x.Field(in.raw, "todos")
 	if !jsonl.IsArray(list) {
 		return
 	}
@@ -120,11 +119,9 @@ func printed(v []byte) (string, bool) {
 
 // sameness hashes the data of a tool result without its block's content, over
 // values: the order of names, and how a number is spelled, do not matter, and of
-// a repeated name the last one counts. known are the values on the way there
-// and the content itself, if they are at hand.
-func sameness(data []byte, known ...[]byte) uint64 {
-	h := hashValue(data, blockPath[:], known, 0)
-	return max(h, 1)
+// a repeated name the last one counts. x is the index of its line, if there is one.
+func sameness(x *jsonl.Index, data []byte) uint64 {
+	return max(hashValue(x, data, blockPath[:], 0), 1)
 }
 
 // blockPath leads to the block's content; "" is any element of a list.
@@ -135,23 +132,25 @@ var blockPath = [...]string{"message", "content", "", "content"}
 const maxHashed = 32
 
 // hashValue hashes a value without what path leads to; an empty path leads
-// nowhere. known are values that lie on the path.
-func hashValue(v []byte, path []string, known [][]byte, depth int) uint64 {
+// nowhere.
+func hashValue(x *jsonl.Index, v []byte, path []string, depth int) uint64 {
 	switch {
 	case depth == maxHashed:
 	case jsonl.IsObject(v):
-		return hashObject(v, path, known, depth)
+		return hashObject(x, v, path, depth)
 	case jsonl.IsArray(v):
-		at, known := step(known)
-		h, c := mix(0, 'a'), jsonl.EnterKnowing(v, at)
+		h, c := mix(0, 'a'), x.Enter(v)
 		for {
 			e, ok := c.Element()
 			if !ok {
 				return h
 			}
-			h = mix(h, hashValue(e, below(path, ""), known, depth+1))
+			h = mix(h, hashValue(x, e, below(path, ""), depth+1))
 		}
 	case jsonl.IsString(v):
+		if inner := v[1 : len(v)-1]; jsonl.Verbatim(inner) {
+			return hashBytes('s', inner)
+		}
 		return hashBytes('s', []byte(jsonl.Text(v)))
 	case jsonl.IsNumber(v):
 		f, err := strconv.ParseFloat(string(v), 64)
@@ -163,34 +162,49 @@ func hashValue(v []byte, path []string, known [][]byte, depth int) uint64 {
 	return hashBytes('l', v)
 }
 
-func hashObject(v []byte, path []string, known [][]byte, depth int) uint64 {
-	members := make(map[uint64]uint64, 8)
-	at, known := step(known)
-	c := jsonl.EnterKnowing(v, at)
+// maxFew is up to how many members of an object are told apart without a map.
+const maxFew = 16
+
+func hashObject(x *jsonl.Index, v []byte, path []string, depth int) uint64 {
+	var few [maxFew]struct{ name, value uint64 }
+	n := 0
+	var many map[uint64]uint64
+	c := x.Enter(v)
+next:
 	for {
-		name, value, ok := c.Member()
+		member, value, ok := c.Member()
 		if !ok {
 			break
 		}
-		if len(path) == 1 && path[0] == string(name) {
+		if len(path) == 1 && path[0] == string(member) {
 			continue
 		}
-		members[hashBytes('k', name)] = hashValue(value, below(path, string(name)), known, depth+1)
+		name, hash := hashBytes('k', member), hashValue(x, value, below(path, string(member)), depth+1)
+		for i := range few[:n] {
+			if few[i].name == name {
+				few[i].value = hash
+				continue next
+			}
+		}
+		if n < maxFew {
+			few[n].name, few[n].value = name, hash
+			n++
+			continue
+		}
+		if many == nil {
+			many = make(map[uint64]uint64)
+		}
+		many[name] = hash
 	}
 	// A sum, so that order does not matter.
 	h := uint64('o')
-	for name, value := range members {
+	for _, m := range few[:n] {
+		h += mix(m.name, m.value)
+	}
+	for name, value := range many {
 		h += mix(name, value)
 	}
 	return h
-}
-
-// step takes the first of the known values off.
-func step(known [][]byte) ([]byte, [][]byte) {
-	if len(known) == 0 {
-		return nil, nil
-	}
-	return known[0], known[1:]
 }
 
 // below returns the rest of a path behind a step; nil if the step leaves it.
@@ -201,11 +215,14 @@ func below(path []string, step string) []string {
 	return path[1:]
 }
 
+// hashBytes is FNV-1a over the kind and the bytes.
 func hashBytes(kind byte, b []byte) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte{kind})
-	h.Write(b)
-	return h.Sum64()
+	const offset, prime = 0xcbf29ce484222325, 0x100000001b3
+	h := (offset ^ uint64(kind)) * prime
+	for _, c := range b {
+		h = (h ^ uint64(c)) * prime
+	}
+	return h
 }
 
 // mix combines two hashes, in order.

@@ -145,7 +145,7 @@ func (c call) result(step string, seq int64) (ev session.Event, data, tail strin
 	data = step + `,"message":{"id":` + message + `,"role":"user","source":{"kind":"tool","callId":` + id +
 		`},"content":[{"type":"tool-result","toolCallId":` + id + `,"isError":true,"content":[{"type":"text","text":` +
 		quoted(text) + `}]}]},"error":{"name":"` + name + `","code":"` + code + `"}`
-	ev.Sameness = sameness([]byte("{" + data + "}"))
+	ev.Sameness = sameness(nil, []byte("{"+data+"}"))
 	return ev, data, tail
 }
 

@@ -1,12 +1,16 @@
 package dsh
 
-import "github.com/yorehq/yore/reader/jsonl"
+import (
+	"github.com/yorehq/yore/reader/jsonl"
+	"github.com/yorehq/yore/session"
+)
 
 // data is a record's data and its members, as they stand. They are found once:
 // what a line is long for, its text, lies below them, and is passed over as
 // often as somebody looks for a name beside it.
 type data struct {
 	raw []byte
+	x   *jsonl.Index // of the record's line
 
 	id, role, source, content, message, provenance []byte
 	callID, isError, failed                        []byte
@@ -15,13 +19,24 @@ type data struct {
 	calls [][]byte // ids of the calls in an assistant's message, once it has been looked into
 }
 
-// parseData finds the members of a record's data.
-func parseData(raw []byte) data {
-	d := data{raw: raw}
+// parseData finds the members of a record's data, if its type is one that is
+// looked into.
+func parseData(x *jsonl.Index, typ string, raw []byte) data {
+	switch typ {
+	case session.UserMessage, session.AssistantMessage, session.ToolResult, session.ToolCall, steeringMessage,
+		session.TurnStart, session.TurnEnd, session.StepStart:
+		return membersOf(x, raw)
+	}
+	return data{raw: raw, x: x}
+}
+
+// membersOf finds the members of data or of a message.
+func membersOf(x *jsonl.Index, raw []byte) data {
+	d := data{raw: raw, x: x}
 	if !jsonl.IsObject(raw) {
 		return d
 	}
-	c := jsonl.Enter(raw)
+	c := x.Enter(raw)
 	for {
 		name, v, ok := c.Member()
 		if !ok {

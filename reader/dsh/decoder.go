@@ -18,12 +18,13 @@ type Decoder struct {
 	header session.Header
 	next   int64
 	st     state
-	rooted bool // st.Root is complete
+	rooted bool         // st.Root is complete
+	x      *jsonl.Index // of the line at hand
 }
 
 // NewDecoder returns a decoder for the log with this header, before its first event.
 func NewDecoder(h session.Header) *Decoder {
-	return &Decoder{header: h, rooted: true, st: state{Line: 1}}
+	return &Decoder{header: h, rooted: true, st: state{Line: 1}, x: new(jsonl.Index)}
 }
 
 // Event decodes the next line, without its newline: one event, or the members
@@ -97,13 +98,15 @@ func (g *decoded) native(whole func() ([]byte, error)) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, bad := parseEnvelope(text)
+	x := new(jsonl.Index)
+	e, bad := parseEnvelope(x, text)
 	if bad != nil {
 		return nil, bad
 	}
 	ev := g.event
 	ev.Type = g.older.typ
-	_, now := g.older.d.upgraded(&ev, parseData(e.data))
+	in := parseData(x, ev.Type, e.data)
+	_, now := g.older.d.upgraded(&ev, &in)
 	return rewritten(text, g.event.Type, now), nil
 }
 
@@ -151,7 +154,8 @@ func (d *Decoder) decode(text []byte, clipped bool, place session.Place) (decode
 	ev.Place = place
 	ev.Body.Clipped = clipped
 	got.older.typ = ev.Type
-	typ, in, changed := d.upgrade(&ev, parseData(e.data))
+	in := parseData(d.x, ev.Type, e.data)
+	typ, changed := d.upgrade(&ev, &in)
 	ev.Type, ev.Reconstructed = typ, changed
 	if bad := d.fill(&ev, &in); bad != nil {
 		return decoded{}, bad
@@ -175,13 +179,13 @@ func (d *Decoder) setRoot(seq, root int64) {
 
 // open finds a line's members and checks that it is the next one.
 func (d *Decoder) open(text []byte) (envelope, *row, *failure) {
-	e, bad := parseEnvelope(text)
+	e, bad := parseEnvelope(d.x, text)
 	if bad != nil {
 		return e, nil, bad
 	}
 	seq, ok := int64(0), false
 	if chunk, piece, list, packed := packedKind(e.typ); packed {
-		r, bad := parseRow(&e, chunk, piece, list)
+		r, bad := parseRow(d.x, &e, chunk, piece, list)
 		if bad != nil {
 			return e, nil, bad
 		}

@@ -241,7 +241,7 @@ func TestOlderRewrites(t *testing.T) {
 
 // What may differ between a tool result and its rewriting, and what may not.
 func TestSameness(t *testing.T) {
-	of := func(data string) uint64 { return sameness([]byte(data)) }
+	of := func(data string) uint64 { return sameness(nil, []byte(data)) }
 	base := of(`{"a":1,"message":{"id":"x","content":[{"type":"tool-result","content":["long"],"isError":false}]},"meta":{"p":[1,2],"q":"é"}}`)
 	for data, same := range map[string]bool{
 		`{"message":{"content":[{"isError":false,"content":[],"type":"tool-result"}],"id":"x"},"meta":{"q":"\u00e9","p":[1.0,2e0]},"a":1}`:              true,

@@ -11,20 +11,21 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// upgrade returns a record's type and data in today's shape, and whether that
-// differs from what is stored. It looks at shapes only; whether the outcome is
-// sound is checked afterwards.
-func (d *Decoder) upgrade(ev *session.Event, in data) (typ string, out data, changed bool) {
+// upgrade returns a record's type in today's shape, brings its data into that
+// shape, and says whether they differ from what is stored. It looks at shapes
+// only; whether the outcome is sound is checked afterwards.
+func (d *Decoder) upgrade(ev *session.Event, in *data) (typ string, changed bool) {
 	typ, now := d.upgraded(ev, in)
 	if now == nil {
-		return typ, in, false
+		return typ, false
 	}
-	return typ, parseData(now.join()), true
+	*in = parseData(nil, typ, now.join())
+	return typ, true
 }
 
 // upgraded is upgrade without looking into the outcome: nil data are as they
 // should be.
-func (d *Decoder) upgraded(ev *session.Event, in data) (typ string, now pieces) {
+func (d *Decoder) upgraded(ev *session.Event, in *data) (typ string, now pieces) {
 	if !jsonl.IsObject(in.raw) {
 		return ev.Type, nil
 	}
@@ -51,14 +52,14 @@ func (d *Decoder) upgraded(ev *session.Event, in data) (typ string, now pieces) 
 
 // userMessage makes a message of data without an id and a role, and leaves
 // members out.
-func (d *Decoder) userMessage(ev *session.Event, in data, omit ...string) pieces {
+func (d *Decoder) userMessage(ev *session.Event, in *data, omit ...string) pieces {
 	if in.id != nil || in.role != nil {
 		return object(in.raw, omit)
 	}
 	return object(in.raw, omit, pair{"id", d.legacyID(ev.Seq)}, pair{"role", literal(`"user"`)})
 }
 
-func (d *Decoder) assistantMessage(ev *session.Event, in data) pieces {
+func (d *Decoder) assistantMessage(ev *session.Event, in *data) pieces {
 	if in.message != nil || in.content == nil || !jsonl.IsObject(in.provenance) {
 		return nil
 	}
@@ -69,7 +70,7 @@ func (d *Decoder) assistantMessage(ev *session.Event, in data) pieces {
 }
 
 // toolResult upgrades a result. One that rewrites another takes over its id.
-func (d *Decoder) toolResult(ev *session.Event, in data) pieces {
+func (d *Decoder) toolResult(ev *session.Event, in *data) pieces {
 	if in.message != nil || in.callID == nil || in.content == nil {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (d *Decoder) legacyID(seq int64) pieces {
 
 // turnEnd upgrades the reasons disposed, aborted without a cause, and error
 // with its members laid flat.
-func turnEnd(in data) pieces {
+func turnEnd(in *data) pieces {
 	kind := jsonl.Field(in.reason, "kind")
 	var now pieces
 	switch {

@@ -35,14 +35,14 @@ func packedKind(typ []byte) (chunk, text, list string, ok bool) {
 
 // parseRow takes a packed row apart. A row that breaks a rule is no line of the
 // log at all.
-func parseRow(e *envelope, chunk, piece, list string) (row, *failure) {
+func parseRow(x *jsonl.Index, e *envelope, chunk, piece, list string) (row, *failure) {
 	r := row{chunk: chunk, text: piece}
 	bad := torn("the packed row is not sound")
 	if e.strange || e.seq != nil || e.time != nil || e.op != nil || e.sources != nil || e.ignorable != nil || !jsonl.IsObject(e.data) {
 		return r, bad
 	}
 	call := list == "args"
-	c := jsonl.Enter(e.data)
+	c := x.Enter(e.data)
 	for {
 		name, v, ok := c.Member()
 		if !ok {
@@ -82,32 +82,16 @@ func (r *row) measure() bool {
 	if !jsonl.IsArray(r.members) || !jsonl.IsArray(r.gaps) {
 		return false
 	}
-	members := jsonl.Enter(r.members)
-	for {
-		v, ok := members.Element()
-		if !ok {
-			break
-		}
-		if !jsonl.IsString(v) {
-			return false
-		}
-		r.count++
+	var ok bool
+	if r.count, ok = jsonl.CountStrings(r.members); !ok {
+		return false
 	}
 	r.last = r.time
-	gaps, n := jsonl.Enter(r.gaps), int64(0)
-	for {
-		v, ok := gaps.Element()
-		if !ok {
-			break
-		}
-		gap, ok := jsonl.SafeInt(v)
+	n, ok := jsonl.EachInt(r.gaps, func(gap int64) bool {
 		r.last += gap
-		if !ok || r.last > jsonl.MaxSafe || r.last < -jsonl.MaxSafe {
-			return false
-		}
-		n++
-	}
-	return r.count > 0 && n == r.count-1 && r.seq <= jsonl.MaxSafe-r.count
+		return r.last <= jsonl.MaxSafe && r.last >= -jsonl.MaxSafe
+	})
+	return ok && r.count > 0 && n == r.count-1 && r.seq <= jsonl.MaxSafe-r.count
 }
 
 // event is the row as one value.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -80,7 +81,7 @@ func resume(f io.ReaderAt, src reader.Source, from reader.Position, size int64) 
 	case size < from.Offset:
 		return nil, mark{}, reader.Unreadable(src.Path, 0, from.Offset, "the file is shorter than what was read of it")
 	}
-	d := &Decoder{header: src.Header, next: from.Next, rooted: true, st: st}
+	d := &Decoder{header: src.Header, next: from.Next, rooted: true, st: st, x: new(jsonl.Index)}
 	at := mark{from.Offset, st.Inner}
 	d.st.Inner, d.st.Seen, d.st.Check = 0, 0, 0
 	return d, at, readable(src.Header, src.Path)

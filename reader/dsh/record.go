@@ -69,16 +69,17 @@ type envelope struct {
 }
 
 // parseEnvelope checks that a line is JSON and an object, and finds its members.
-func parseEnvelope(text []byte) (envelope, *failure) {
+// The index becomes that of the line.
+func parseEnvelope(x *jsonl.Index, text []byte) (envelope, *failure) {
 	var e envelope
-	if !jsonl.Valid(text) {
+	if !x.Valid(text) {
 		return e, torn("the line is no JSON")
 	}
 	text = text[jsonl.SkipSpace(text, 0):]
 	if !jsonl.IsObject(text) {
 		return e, torn("the line is no record")
 	}
-	c := jsonl.Enter(text)
+	c := x.Enter(text)
 	for {
 		name, v, ok := c.Member()
 		if !ok {

@@ -19,7 +19,7 @@ func (d *Decoder) fill(ev *session.Event, in *data) *failure {
 	case session.ToolCall:
 		toolCall(ev, in)
 	case session.TodoWrite:
-		todos(ev, in.raw)
+		todos(ev, in)
 	case session.TurnEnd:
 		return endOfTurn(ev, in)
 	case session.StepStart:
@@ -27,17 +27,17 @@ func (d *Decoder) fill(ev *session.Event, in *data) *failure {
 	case session.TitleEvent:
 		ev.Body.Title, ev.Body.TitleFault = title(in.raw)
 	case requestHeader:
-		return routeOf(in.raw)
+		return routeOf(in)
 	}
 	return nil
 }
 
 // messageOf finds a message's members and checks those that all messages have.
-func messageOf(v []byte, role string) (data, *failure) {
+func messageOf(x *jsonl.Index, v []byte, role string) (data, *failure) {
 	if !jsonl.IsObject(v) {
 		return data{}, broken("the record has no message")
 	}
-	m := parseData(v)
+	m := membersOf(x, v)
 	return m, m.checkMessage(role)
 }
 
@@ -50,7 +50,7 @@ func (d *data) checkMessage(role string) *failure {
 		return broken("a message has no id")
 	case !jsonl.Is(d.role, role):
 		return broken("a message has another role than its type")
-	case !jsonl.Filled(jsonl.Field(d.source, "kind")):
+	case !jsonl.Filled(d.x.Field(d.source, "kind")):
 		return broken("a message's source has no kind")
 	case !jsonl.IsArray(d.content):
 		return broken("a message has no list of content")
@@ -62,7 +62,7 @@ func userMessage(ev *session.Event, in *data) *failure {
 	if bad := in.checkMessage("user"); bad != nil {
 		return bad
 	}
-	kind := jsonl.Field(in.source, "kind")
+	kind := in.x.Field(in.source, "kind")
 	switch {
 	case jsonl.Is(kind, "user"):
 		ev.Body.Speaker = session.Human
@@ -71,33 +71,33 @@ func userMessage(ev *session.Event, in *data) *failure {
 	default:
 		ev.Body.Speaker = session.Injected
 	}
-	ev.Body.Blocks, _ = blocks(in.content, 0)
+	ev.Body.Blocks, _ = blocks(in.x, in.content, 0)
 	return nil
 }
 
 func assistantMessage(ev *session.Event, in *data) *failure {
-	m, bad := messageOf(in.message, "assistant")
+	m, bad := messageOf(in.x, in.message, "assistant")
 	if bad != nil {
 		return bad
 	}
-	if !jsonl.Filled(jsonl.Field(m.source, "provider")) || !jsonl.Filled(jsonl.Field(m.source, "model")) {
+	if !jsonl.Filled(m.x.Field(m.source, "provider")) || !jsonl.Filled(m.x.Field(m.source, "model")) {
 		return broken("an assistant's message names no provider and model")
 	}
 	ev.Body.Speaker = session.Assistant
-	ev.Body.Blocks, in.calls = blocks(m.content, 0)
+	ev.Body.Blocks, in.calls = blocks(m.x, m.content, 0)
 	return nil
 }
 
 func toolResult(ev *session.Event, in *data) *failure {
-	m, bad := messageOf(in.message, "user")
+	m, bad := messageOf(in.x, in.message, "user")
 	if bad != nil {
 		return bad
 	}
-	content := jsonl.Enter(m.content)
+	content := m.x.Enter(m.content)
 	v, ok := content.Element()
 	_, more := content.Element()
-	b := parseBlock(v)
-	call := jsonl.Field(m.source, "callId")
+	b := parseBlock(m.x, v)
+	call := m.x.Field(m.source, "callId")
 	if !ok || more || !jsonl.Is(b.typ, "tool-result") {
 		return broken("a tool result has something else than one block")
 	}
@@ -107,13 +107,13 @@ func toolResult(ev *session.Event, in *data) *failure {
 	}
 	ev.Body.Speaker = session.Tool
 	ev.Body.CallID = id
-	ev.Body.Blocks = []session.Block{resultBlock(b.content, 0)}
+	ev.Body.Blocks = []session.Block{resultBlock(m.x, b.content, 0)}
 	if jsonl.IsObject(in.failed) {
 		ev.Body.ErrorName = jsonl.Text(jsonl.Field(in.failed, "name"))
 		ev.Body.ErrorCode = jsonl.Text(jsonl.Field(in.failed, "code"))
 	}
 	if !ev.Body.Clipped {
-		ev.Sameness = sameness(in.raw, in.message, m.content, v, b.content)
+		ev.Sameness = sameness(in.x, in.raw)
 	}
 	return nil
 }
@@ -153,12 +153,12 @@ func endOfTurn(ev *session.Event, in *data) *failure {
 
 // routeOf checks a request header: its route must be known, and it must not be
 // the old kind that stood in for a route.
-func routeOf(data []byte) *failure {
-	config := jsonl.Field(jsonl.Field(data, "header"), "config")
+func routeOf(in *data) *failure {
+	config := in.x.Field(in.x.Field(in.raw, "header"), "config")
 	switch {
-	case !jsonl.Filled(jsonl.Field(config, "provider")) || !jsonl.Filled(jsonl.Field(config, "model")):
+	case !jsonl.Filled(in.x.Field(config, "provider")) || !jsonl.Filled(in.x.Field(config, "model")):
 		return broken("a request header names no provider and model")
-	case jsonl.Is(jsonl.Field(data, "reason"), "fallback"):
+	case jsonl.Is(in.x.Field(in.raw, "reason"), "fallback"):
 		return broken("a request header has a reason that is no longer understood")
 	}
 	return nil

@@ -41,6 +41,7 @@ func (t *tear) checkOf(f io.ReaderAt, offset int64) (uint64, error) {
 func (d *Decoder) behindTear(ctx context.Context, s *source, at mark, t tear) (reader.Tail, error) {
 	place := session.Place{Offset: at.offset, Inner: at.inner}
 	rest := t.Rest
+	x := new(jsonl.Index)
 	for {
 		rec, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -53,7 +54,7 @@ func (d *Decoder) behindTear(ctx context.Context, s *source, at mark, t tear) (r
 			t.Looked, t.Rest = rec.before.offset, rest
 		}
 		rest += rec.End - rec.Start
-		if e, bad := parseEnvelope(rec.Text); bad == nil && jsonl.Is(e.typ, session.TurnEnd) {
+		if e, bad := parseEnvelope(x, rec.Text); bad == nil && jsonl.Is(e.typ, session.TurnEnd) {
 			return reader.Tail{}, torn(t.Reason+", and a turn ends behind it").problem(s.path, d.st.Line+1, at.offset)
 		}
 	}

@@ -136,7 +136,7 @@ func (w *window) whole(rec *record) ([]byte, error) {
 // the older shape are named. That takes everything before; such logs are rare.
 func (w *window) root(ctx context.Context, d *Decoder, text []byte) error {
 	e, _, bad := d.open(text)
-	if bad != nil || !jsonl.Is(e.typ, session.ToolResult) || jsonl.Field(e.data, "message") != nil || !jsonl.IsObject(e.op) {
+	if bad != nil || !jsonl.Is(e.typ, session.ToolResult) || d.x.Field(e.data, "message") != nil || !jsonl.IsObject(e.op) {
 		return nil
 	}
 	all := NewDecoder(w.header)

@@ -1,12 +1,15 @@
 package jsonl
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Valid reports whether a line is one JSON value as the writer's own parser
 // takes it: names may repeat, text may hold lone surrogates, and values may be
 // nested as deeply as the line is long.
 func Valid(line []byte) bool {
-	end, ok := scan(line, 0)
+	end, ok := scan(line, 0, nil)
 	return ok && SkipSpace(line, end) == len(line)
 }
 
@@ -38,64 +41,74 @@ func (n *nest) object() bool {
 }
 
 // scan checks the JSON value that begins at or behind i, white space before it
-// included, and returns the index behind it.
-func scan(b []byte, i int) (end int, ok bool) {
+// included, and returns the index behind it. What is long goes into x, which may
+// be nil.
+func scan(b []byte, i int, x *Index) (end int, ok bool) {
 	var room [4]uint64
 	open := nest{bits: room[:0]}
 	for {
 		if i = SkipSpace(b, i); i == len(b) {
 			return i, false
 		}
-		switch b[i] {
-		case '{':
-			if i = SkipSpace(b, i+1); i < len(b) && b[i] == '}' {
-				i++
-				break
+		start := i
+		switch c := b[i]; c {
+		case '"':
+			if i, ok = scanString(b, i); !ok {
+				return i, false
 			}
-			open.push(true)
+			if x != nil && i-start >= longBytes {
+				x.leaf(start, i)
+			}
+		case '{', '[':
+			if i = SkipSpace(b, i+1); i < len(b) && b[i] == c+2 {
+				i++
+				break // it is empty
+			}
+			open.push(c == '{')
+			if x != nil {
+				x.enter(start)
+			}
+			if c == '[' {
+				continue
+			}
 			if i, ok = scanName(b, i); !ok {
 				return i, false
 			}
-			continue
-		case '[':
-			if i = SkipSpace(b, i+1); i < len(b) && b[i] == ']' {
-				i++
-				break
-			}
-			open.push(false)
 			continue
 		default:
 			if i, ok = scanPlain(b, i); !ok {
 				return i, false
 			}
 		}
-		if i, ok = scanBehind(b, i, &open); !ok || open.depth == 0 {
-			return i, ok
-		}
-	}
-}
-
-// scanBehind goes on behind a value: over the brackets that end there, up to
-// where the next value must begin.
-func scanBehind(b []byte, i int, open *nest) (int, bool) {
-	for open.depth > 0 {
-		if i = SkipSpace(b, i); i == len(b) {
-			return i, false
-		}
-		object := open.object()
-		switch c := b[i]; {
-		case c == ',' && object:
-			return scanName(b, SkipSpace(b, i+1))
-		case c == ',':
-			return i + 1, true
-		case c == '}' && object, c == ']' && !object:
-			open.pop()
+		// Behind a value: over the brackets that end there, up to where the next
+		// value must begin.
+		for {
+			if open.depth == 0 {
+				return i, true
+			}
+			if i = SkipSpace(b, i); i == len(b) {
+				return i, false
+			}
+			object := open.object()
+			c := b[i]
 			i++
-		default:
-			return i, false
+			if c == ',' {
+				if object {
+					if i, ok = scanName(b, SkipSpace(b, i)); !ok {
+						return i, false
+					}
+				}
+				break
+			}
+			if c != '}' && c != ']' || object != (c == '}') {
+				return i, false
+			}
+			open.pop()
+			if x != nil {
+				x.leave(i)
+			}
 		}
 	}
-	return i, true
 }
 
 // scanName checks a member's name and the colon behind it.
@@ -113,11 +126,9 @@ func scanName(b []byte, i int) (int, bool) {
 	return i + 1, true
 }
 
-// scanPlain checks the text, number or word at i.
+// scanPlain checks the number or word at i.
 func scanPlain(b []byte, i int) (int, bool) {
 	switch b[i] {
-	case '"':
-		return scanString(b, i)
 	case 't':
 		return scanWord(b, i, "true")
 	case 'f':
@@ -206,7 +217,9 @@ func scanString(b []byte, i int) (int, bool) {
 // plainText returns the index of the next byte of a string that means something:
 // a quote, a backslash or a control character. It looks at eight bytes at once,
 // by the usual arithmetic on words: a byte is below n if its high bit is set in
-// (word - n each) and was not before, and zero is below one.
+// (word - n each) and was not before. Turning bit 1 puts the quote in the place of
+// the space and leaves the controls among themselves, so that all of these are
+// below 0x21. A borrow can mark a wrong byte only behind a right one.
 func plainText(b []byte, i int) int {
 	const (
 		ones  = 0x0101010101010101
@@ -214,9 +227,9 @@ func plainText(b []byte, i int) int {
 	)
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		if ((w-ones*' ')&^w|(quote-ones)&^quote|(slash-ones)&^slash)&highs != 0 {
-			break
+		low, slash := w^(ones*2), w^(ones*'\\')
+		if marks := ((low-ones*0x21)&^w | (slash-ones)&^slash) & highs; marks != 0 {
+			return i + bits.TrailingZeros64(marks)>>3
 		}
 	}
 	for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= ' ' {

@@ -50,18 +50,3 @@ func TestDeepValues(t *testing.T) {
 		}
 	}
 }
-
-// A known value is passed over whole; an equal one elsewhere is not taken for it.
-func TestEnterKnowing(t *testing.T) {
-	v := []byte(`{"a":[1],"b":[1],"a":[2]}`)
-	for _, known := range [][]byte{Field(v, "a"), Field(v, "b"), nil} {
-		c := EnterKnowing(v, known)
-		got := ""
-		for name, value, ok := c.Member(); ok; name, value, ok = c.Member() {
-			got += string(name) + string(value)
-		}
-		if got != "a[1]b[1]a[2]" {
-			t.Errorf("knowing %s: %s", known, got)
-		}
-	}
-}

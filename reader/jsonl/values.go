@@ -14,30 +14,36 @@ import (
 // Cursor walks the members of an object or the elements of an array in JSON
 // that is known to be valid. Nothing it returns is copied.
 type Cursor struct {
-	b     []byte
-	i     int
-	known []byte
+	b []byte
+	i int
+
+	longs        []long // of an Index: those that may lie ahead
+	offset, from int32  // of b in the line, and of longs in the index
 }
 
 // Enter starts behind the opening bracket of v.
 func Enter(v []byte) Cursor { return Cursor{b: v, i: 1} }
-
-// EnterKnowing is Enter where one of the values is at hand, as a walk through
-// the same v returned it: it is not searched for its end again.
-func EnterKnowing(v, known []byte) Cursor { return Cursor{b: v, i: 1, known: known} }
 
 // Member returns the next name, unquoted, and its value.
 func (c *Cursor) Member() (name, value []byte, ok bool) {
 	if !c.more('}') {
 		return nil, nil, false
 	}
-	end := skipString(c.b, c.i)
-	name = c.b[c.i+1 : end-1]
-	if bytes.IndexByte(name, '\\') >= 0 {
-		// The error is about invalid UTF-8, which has been replaced.
-		name, _ = jsontext.AppendUnquote(nil, c.b[c.i:end])
+	start := c.i
+	end, plain := start+1, true
+	for end < len(c.b) && c.b[end] != '"' {
+		if c.b[end] == '\\' {
+			plain = false
+			end++
+		}
+		end++
 	}
-	c.i = SkipSpace(c.b, end) + 1
+	name = c.b[start+1 : min(end, len(c.b))]
+	if !plain {
+		// The error is about invalid UTF-8, which has been replaced.
+		name, _ = jsontext.AppendUnquote(nil, c.b[start:end+1])
+	}
+	c.i = SkipSpace(c.b, end+1) + 1
 	value, _ = c.value()
 	return name, value, true
 }
@@ -60,14 +66,28 @@ func (c *Cursor) more(closing byte) bool {
 
 func (c *Cursor) value() ([]byte, bool) {
 	start := SkipSpace(c.b, c.i)
-	// Slices of one array that end in it have one capacity only if they begin
-	// at one byte.
-	if len(c.known) > 0 && cap(c.b)-start == cap(c.known) {
-		c.i = start + len(c.known)
-	} else {
-		c.i = skipValue(c.b, start)
+	if len(c.longs) > 0 {
+		if end := c.jump(c.offset + int32(start)); end >= 0 {
+			c.i = int(end - c.offset)
+			return c.b[start:c.i], true
+		}
 	}
+	c.i = skipValue(c.b, start)
 	return c.b[start:c.i], true
+}
+
+// jump returns where the value that begins at an offset of the line ends; -1: it
+// is not in the index.
+func (c *Cursor) jump(at int32) int32 {
+	for len(c.longs) > 0 && c.longs[0].start < at {
+		c.longs, c.from = c.longs[1:], c.from+1
+	}
+	if len(c.longs) == 0 || c.longs[0].start != at {
+		return -1
+	}
+	l := c.longs[0]
+	c.longs, c.from = c.longs[l.next-c.from:], l.next
+	return l.end
 }
 
 func SkipSpace(b []byte, i int) int {
@@ -79,19 +99,14 @@ func SkipSpace(b []byte, i int) int {
 
 // skipString returns the index behind the string that starts at i.
 func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return len(b)
-		}
-		i += n
-		slashes := 0
-		for b[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
+	for i = plainText(b, i+1); i < len(b); i = plainText(b, i) {
+		switch b[i] {
+		case '"':
 			return i + 1
+		case '\\':
+			i++
 		}
+		i++
 	}
 	return len(b)
 }
@@ -290,24 +305,22 @@ func Natural(v []byte) (int64, bool) {
 	return n, ok && n >= 0
 }
 
+// padding is what may stand around values: NUL bytes are what power failures
+// leave.
+const padding = "\x00 \t\r\n"
+
 // Values takes a line apart that should be one value: the values that stand one
 // after another from its start, and what is left over that is none. NUL bytes
-// around them are left out, as power failures leave them.
+// around them are left out.
 func Values(line []byte) (values [][]byte, rest []byte) {
-	line = bytes.Trim(line, "\x00 \t\r\n")
-	if len(line) == 0 {
-		return nil, nil
+	var x Index
+	values, rest = x.Values(line)
+	for i, v := range values {
+		values[i] = v[:len(v):len(v)]
 	}
-	if Valid(line) {
-		return [][]byte{line}, nil
-	}
-	for end := 0; ; {
-		start := SkipSpace(line, end)
-		next, ok := scan(line, start)
-		if !ok {
-			return values, bytes.Trim(line[end:], "\x00 \t\r\n")
-		}
-		values = append(values, line[start:next:next])
-		end = next
-	}
+	return values, rest
 }
+
+// Verbatim reports whether the inside of a valid string stands for itself: it
+// has no escapes and is well-formed.
+func Verbatim(inner []byte) bool { return bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) }

@@ -112,3 +112,58 @@ func TestWalk(t *testing.T) {
 		}
 	}
 }
+
+func TestLists(t *testing.T) {
+	for in, want := range map[string]int64{
+		`[]`: 0, `[ ]`: 0, `["a"]`: 1, ` ["]","\"," , "x\\"]`[1:]: 3, `["a",1]`: -1, `[["a"]]`: -1, `[null]`: -1, `["` + string(bytes.Repeat([]byte("z"), 100)) + `"]`: 1,
+	} {
+		if n, ok := CountStrings([]byte(in)); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%s: %d strings, %t", in, n, ok)
+		}
+	}
+	for in, want := range map[string][]int64{
+		`[]`: nil, `[ 1 ,-2, 30]`: {1, -2, 30}, `[1.0,2e3,-0]`: {1, 2000, 0}, `[9007199254740991]`: {9007199254740991},
+		`[123456789012345,1234567890123456]`: {123456789012345, 1234567890123456},
+	} {
+		var got []int64
+		n, ok := EachInt([]byte(in), func(v int64) bool { got = append(got, v); return true })
+		if diff := cmp.Diff(want, got); diff != "" || !ok || n != int64(len(want)) {
+			t.Errorf("%s: %d, %t (-want +got):\n%s", in, n, ok, diff)
+		}
+	}
+	for _, in := range []string{`[1.5]`, `["1"]`, `[[1]]`, `[9007199254740993]`, `[1,null]`, `[12,{}]`} {
+		if _, ok := EachInt([]byte(in), func(int64) bool { return true }); ok {
+			t.Errorf("%s is taken", in)
+		}
+	}
+	if n, ok := EachInt([]byte(`[1,2,3]`), func(v int64) bool { return v < 2 }); ok || n != 2 {
+		t.Errorf("a visit that refuses: %d, %t", n, ok)
+	}
+}
+
+// The walk by elements is the witness of the two that count and add.
+func FuzzLists(f *testing.F) {
+	f.Add([]byte(`["a","\"",1]`))
+	f.Add([]byte(`[1, -2 ,3.0,1e3,9007199254740993]`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if !IsArray(in) || !Valid(in) {
+			return
+		}
+		strings, count, ints, sum := true, int64(0), true, int64(0)
+		c := Enter(in)
+		for v, ok := c.Element(); ok; v, ok = c.Element() {
+			count++
+			strings = strings && IsString(v)
+			n, ok := SafeInt(v)
+			ints = ints && ok
+			sum += n
+		}
+		if n, ok := CountStrings(in); ok != strings || ok && n != count {
+			t.Errorf("%s: %d strings, %t", in, n, ok)
+		}
+		total := int64(0)
+		if n, ok := EachInt(in, func(v int64) bool { total += v; return true }); ok != ints || ok && (n != count || total != sum) {
+			t.Errorf("%s: %d numbers, %t, sum %d, want %d, %t, %d", in, n, ok, total, count, ints, sum)
+		}
+	})
+}
