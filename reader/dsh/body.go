@@ -28,9 +28,9 @@ func blocks(x *jsonl.Index, list []byte, depth int) (out []session.Block, calls 
 		b := parseBlock(x, v)
 		switch {
 		case jsonl.Is(b.typ, "text"):
-			out = append(out, session.Block{Kind: session.TextBlock, Text: jsonl.Text(b.text)})
+			out = append(out, session.Block{Kind: session.TextBlock, Text: x.Text(b.text)})
 		case jsonl.Is(b.typ, "tool-call"):
-			out, calls = append(out, callBlock(b.name, b.arguments)), append(calls, b.id)
+			out, calls = append(out, callBlock(x, b.name, b.arguments)), append(calls, b.id)
 		case jsonl.Is(b.typ, "tool-result"):
 			out = append(out, resultBlock(x, b.content, depth))
 		}
@@ -71,8 +71,8 @@ func parseBlock(x *jsonl.Index, v []byte) block {
 }
 
 // callBlock makes a block of a call, from a message's block or from an event.
-func callBlock(name, arguments []byte) session.Block {
-	return session.Block{Kind: session.CallBlock, Name: jsonl.Text(name), Text: jsonl.Text(arguments)}
+func callBlock(x *jsonl.Index, name, arguments []byte) session.Block {
+	return session.Block{Kind: session.CallBlock, Name: x.Text(name), Text: x.Text(arguments)}
 }
 
 func resultBlock(x *jsonl.Index, content []byte, depth int) session.Block {

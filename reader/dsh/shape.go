@@ -121,7 +121,7 @@ func toolResult(ev *session.Event, in *data) *failure {
 func toolCall(ev *session.Event, in *data) {
 	ev.Body.Speaker = session.Action
 	ev.Body.CallID = jsonl.Text(in.callID)
-	ev.Body.Blocks = []session.Block{callBlock(in.name, in.arguments)}
+	ev.Body.Blocks = []session.Block{callBlock(in.x, in.name, in.arguments)}
 }
 
 func endOfTurn(ev *session.Event, in *data) *failure {

@@ -24,7 +24,8 @@ type Index struct {
 	beyond int // open brackets inside it that are not noted, for there are too many
 	full   bool
 
-	values [][]byte
+	values  [][]byte
+	scratch []byte
 }
 
 // long is a value of at least longBytes. The values inside it follow it.

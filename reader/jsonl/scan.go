@@ -45,15 +45,20 @@ func (n *nest) object() bool {
 // be nil.
 func scan(b []byte, i int, x *Index) (end int, ok bool) {
 	var room [4]uint64
-	open := nest{bits: room[:0]}
+	open, object := nest{bits: room[:0]}, false // the innermost bracket is an object's
 	for {
-		if i = SkipSpace(b, i); i == len(b) {
+		if i < len(b) && b[i] <= ' ' {
+			i = SkipSpace(b, i)
+		}
+		if i >= len(b) {
 			return i, false
 		}
 		start := i
 		switch c := b[i]; c {
 		case '"':
-			if i, ok = scanString(b, i); !ok {
+			if i = plainText(b, i+1); i < len(b) && b[i] == '"' {
+				i++
+			} else if i, ok = scanEscaped(b, i); !ok {
 				return i, false
 			}
 			if x != nil && i-start >= longBytes {
@@ -64,20 +69,26 @@ func scan(b []byte, i int, x *Index) (end int, ok bool) {
 				i++
 				break // it is empty
 			}
-			open.push(c == '{')
+			object = c == '{'
+			open.push(object)
 			if x != nil {
 				x.enter(start)
 			}
-			if c == '[' {
-				continue
-			}
-			if i, ok = scanName(b, i); !ok {
-				return i, false
+			if object {
+				if i, ok = scanName(b, i); !ok {
+					return i, false
+				}
 			}
 			continue
 		default:
-			if i, ok = scanPlain(b, i); !ok {
-				return i, false
+			if c-'1' <= 8 {
+				for i++; i < len(b) && b[i]-'0' <= 9; i++ {
+				}
+			}
+			if i == start || i < len(b) && !isBreak(b[i]) {
+				if i, ok = scanPlain(b, start); !ok {
+					return i, false
+				}
 			}
 		}
 		// Behind a value: over the brackets that end there, up to where the next
@@ -86,10 +97,12 @@ func scan(b []byte, i int, x *Index) (end int, ok bool) {
 			if open.depth == 0 {
 				return i, true
 			}
-			if i = SkipSpace(b, i); i == len(b) {
+			if i < len(b) && b[i] <= ' ' {
+				i = SkipSpace(b, i)
+			}
+			if i >= len(b) {
 				return i, false
 			}
-			object := open.object()
 			c := b[i]
 			i++
 			if c == ',' {
@@ -104,6 +117,7 @@ func scan(b []byte, i int, x *Index) (end int, ok bool) {
 				return i, false
 			}
 			open.pop()
+			object = open.depth > 0 && open.object()
 			if x != nil {
 				x.leave(i)
 			}
@@ -113,14 +127,25 @@ func scan(b []byte, i int, x *Index) (end int, ok bool) {
 
 // scanName checks a member's name and the colon behind it.
 func scanName(b []byte, i int) (int, bool) {
-	if i == len(b) || b[i] != '"' {
+	if i >= len(b) || b[i] != '"' {
 		return i, false
 	}
-	i, ok := scanString(b, i)
-	if !ok {
-		return i, false
+	i++
+	for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= ' ' {
+		i++
 	}
-	if i = SkipSpace(b, i); i == len(b) || b[i] != ':' {
+	if i < len(b) && b[i] == '"' {
+		i++
+	} else {
+		var ok bool
+		if i, ok = scanEscaped(b, i); !ok {
+			return i, false
+		}
+	}
+	if i < len(b) && b[i] == ':' {
+		return i + 1, true
+	}
+	if i = SkipSpace(b, i); i >= len(b) || b[i] != ':' {
 		return i, false
 	}
 	return i + 1, true
@@ -183,9 +208,9 @@ func scanDigits(b []byte, i int) (int, bool) {
 	return i, i > start
 }
 
-// scanString checks the string that begins at i.
-func scanString(b []byte, i int) (int, bool) {
-	for i = plainText(b, i+1); i < len(b); i = plainText(b, i) {
+// scanEscaped checks the rest of a string from within it.
+func scanEscaped(b []byte, i int) (int, bool) {
+	for i = plainText(b, i); i < len(b); i = plainText(b, i) {
 		switch c := b[i]; {
 		case c == '"':
 			return i + 1, true
@@ -221,10 +246,6 @@ func scanString(b []byte, i int) (int, bool) {
 // the space and leaves the controls among themselves, so that all of these are
 // below 0x21. A borrow can mark a wrong byte only behind a right one.
 func plainText(b []byte, i int) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
 		low, slash := w^(ones*2), w^(ones*'\\')

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"math"
 	"strconv"
-	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -175,75 +173,8 @@ func Field(v []byte, name string) []byte {
 // Text returns a string value with lone surrogates and invalid bytes replaced
 // by U+FFFD, or "" if v is no string. The result is a copy.
 func Text(v []byte) string {
-	if !IsString(v) {
-		return ""
-	}
-	inner := v[1 : len(v)-1]
-	switch {
-	case !utf8.Valid(inner):
-		return string(Unquote(v))
-	case bytes.IndexByte(inner, '\\') < 0:
-		return string(inner)
-	}
-	return unescape(inner)
-}
-
-// unescape replaces the escapes of a valid string's inside.
-func unescape(in []byte) string {
-	var b strings.Builder
-	b.Grow(len(in))
-	for {
-		n := bytes.IndexByte(in, '\\')
-		if n < 0 {
-			b.Write(in)
-			return b.String()
-		}
-		b.Write(in[:n])
-		c := in[n+1]
-		in = in[n+2:]
-		switch c {
-		case 'b':
-			c = '\b'
-		case 'f':
-			c = '\f'
-		case 'n':
-			c = '\n'
-		case 'r':
-			c = '\r'
-		case 't':
-			c = '\t'
-		case 'u':
-			r := hexRune(in)
-			in = in[4:]
-			if utf16.IsSurrogate(r) {
-				pair := utf8.RuneError
-				if len(in) >= 6 && in[0] == '\\' && in[1] == 'u' {
-					pair = utf16.DecodeRune(r, hexRune(in[2:]))
-				}
-				if r = pair; pair != utf8.RuneError {
-					in = in[6:]
-				}
-			}
-			b.WriteRune(r)
-			continue
-		}
-		b.WriteByte(c)
-	}
-}
-
-// hexRune reads the four digits of an escape.
-func hexRune(in []byte) rune {
-	r := rune(0)
-	for _, c := range in[:4] {
-		switch {
-		case c <= '9':
-			c -= '0'
-		default:
-			c = c | 0x20 - 'a' + 10
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
+	var x Index
+	return x.Text(v)
 }
 
 // Unquote is Text as bytes, always a copy.
