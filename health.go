@@ -187,7 +187,9 @@ func (h *Health) count(files []ingest.FileRow, stored map[string]ingest.Stored) 
 		return &h.Roots[slices.IndexFunc(h.Roots, func(r RootHealth) bool { return r.Path == f.Root && r.Agent == f.Agent })]
 	}
 	for _, f := range files {
-		root(f).Files++
+		if reader.FileOf(f.Path) == f.Path {
+			root(f).Files++
+		}
 	}
 	for _, copies := range groups(files) {
 		if contradictory(copies) {
@@ -227,7 +229,7 @@ func (h *History) outOfReach(ctx context.Context, files []ingest.FileRow) []Prob
 		return err
 	}
 	for _, f := range files {
-		if f.Problem == nil {
+		if f.Problem == nil && reader.FileOf(f.Path) == f.Path {
 			look(Problem{Agent: f.Agent, ID: f.Header.ID, Workspace: f.Header.Cwd, Path: f.Path}, file)
 		}
 	}

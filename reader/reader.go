@@ -32,8 +32,14 @@ const (
 type Source struct {
 	Agent  session.Agent
 	Root   string // the root below which it was found
-	Path   string // absolute path of its primary file; with Agent it identifies the source
+	Path   string // absolute path of its primary file, or of a part of it (Divider); with Agent it identifies the source
 	Header session.Header
+
+	// End is, of a part, where its latest record ends in the file, as far as the
+	// file's own session has been read, in bytes; 0: not known. It saves work and
+	// changes nothing else: a read goes no further, and a part that was read to
+	// there is unchanged although its file has grown.
+	End int64
 }
 
 // Stamp is what a stat tells of a file; equal stamps mean an unchanged file.
@@ -59,7 +65,7 @@ type Revision uint8
 
 // The revisions.
 const (
-	Unchanged Revision = iota // the stamp is the same
+	Unchanged Revision = iota // the stamp is the same, or nothing of the source was added
 	Grown                     // bytes were added; what was read before is still there
 	Replaced                  // anything else: read it anew, from its header on
 	Gone                      // the file is not there

@@ -129,7 +129,12 @@ func (a *Archiver) Run(ctx context.Context, which Which, progress func(done, tot
 		skip(s)
 	}
 	tidied := map[string]bool{}
-	for i, o := range all {
+	taken := map[string]bool{}
+	for _, o := range all {
+		taken[format.Path(a.dir, o.src.Header)] = true
+	}
+	for i := 0; i < len(all); i++ {
+		o := all[i]
 		c := &copying{original: o, dir: a.dir, to: format.Path(a.dir, o.src.Header)}
 		if folder := filepath.Dir(c.to); !tidied[folder] {
 			tidied[folder] = true
@@ -145,6 +150,12 @@ func (a *Archiver) Run(ctx context.Context, which Which, progress func(done, tot
 		default:
 			report.Count[outcome]++
 			report.Bytes += c.wrote
+			for _, part := range o.parts(c.at) {
+				if to := format.Path(a.dir, part.src.Header); !taken[to] { // a file of its own outranks a part
+					taken[to] = true
+					all = append(all, part)
+				}
+			}
 		}
 		if progress != nil {
 			progress(i+1, len(all))

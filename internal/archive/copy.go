@@ -35,6 +35,7 @@ type copying struct {
 	dir   string // the archive
 	to    string // the session's file in it
 	wrote int64
+	at    reader.Position // where the original has been read to
 
 	runs  []run
 	first session.Checkpoint // of the new events
@@ -111,6 +112,7 @@ func (c *copying) run(ctx context.Context) (Outcome, error) {
 		case err != nil:
 			return Skipped, verdict(err)
 		case rev == reader.Unchanged:
+			c.at = old.at
 			return Unchanged, nil
 		case rev == reader.Grown:
 			outcome, from = Continued, old.at
@@ -123,6 +125,7 @@ func (c *copying) run(ctx context.Context) (Outcome, error) {
 	if outcome != Continued {
 		old.end = 0
 	}
+	c.at = tail.Position
 	return outcome, c.write(ctx, &old, now, from, tail)
 }
 

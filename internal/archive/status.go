@@ -34,6 +34,17 @@ func (a *Archiver) Status(ctx context.Context, which Which) (Status, error) {
 	for _, o := range all {
 		of[format.Path(a.dir, o.src.Header)] = o
 	}
+	for _, o := range all {
+		parts, err := a.archivedParts(ctx, o)
+		if err != nil {
+			return st, err
+		}
+		for _, part := range parts {
+			if to := format.Path(a.dir, part.src.Header); of[to].reader == nil {
+				of[to] = part
+			}
+		}
+	}
 	err = walk(ctx, Root{format.New(), a.dir}, func(path string) error {
 		k, err := open(ctx, path)
 		if fault.IsContext(err) {
@@ -134,7 +145,7 @@ func FindDue(ctx context.Context, roots []Root, dir string, now time.Time) ([]Du
 	return all, nil
 }
 
-// archived reports whether an archive has everything of a log.
+// archived reports whether an archive has everything of a log and of its parts.
 func archived(ctx context.Context, dir string, o original) (bool, error) {
 	if dir == "" {
 		return false, nil
@@ -147,5 +158,17 @@ func archived(ctx context.Context, dir string, o original) (bool, error) {
 		return false, nil
 	}
 	defer k.close()
-	return k.has(ctx, o)
+	if _, name := reader.SplitPart(o.src.Path); name != "" && k.whole && reader.FileOf(k.origin.Source) == k.origin.Source {
+		return true, nil // a file of its own has outranked the part
+	}
+	has, err := k.has(ctx, o)
+	if err != nil || !has {
+		return false, err
+	}
+	for _, part := range o.parts(k.at) {
+		if has, err = archived(ctx, dir, part); err != nil || !has {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -175,7 +175,7 @@ func (s *sessions) NewestSession(ctx context.Context, workspace string, agent se
 		if src.Header.Agent != agent || src.Header.Origin != "" {
 			continue
 		}
-		if stamp, err := reader.StatRegular(src.Path); err == nil && stamp.ModTime > latest {
+		if stamp, err := reader.StatRegular(reader.FileOf(src.Path)); err == nil && stamp.ModTime > latest {
 			newest, latest = src.Header.Key(), stamp.ModTime
 		}
 	}

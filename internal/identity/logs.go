@@ -123,7 +123,7 @@ func (l *Logs) choose(workspace string, agent session.Agent, sources []reader.So
 		if s.Header.Cwd != workspace || l.readers[s.Agent] == nil || agent != "" && s.Agent != agent {
 			continue
 		}
-		if stamp, err := reader.StatRegular(s.Path); err == nil {
+		if stamp, err := reader.StatRegular(reader.FileOf(s.Path)); err == nil {
 			logs = append(logs, dated{s, stamp})
 		}
 	}

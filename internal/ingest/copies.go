@@ -34,7 +34,7 @@ func (in *Ingester) freshen(ctx context.Context, p *plan, rows []FileRow) ([]Fil
 			continue
 		}
 		in.work.files.Add(1)
-		stamp, err := reader.StatRegular(row.Path)
+		stamp, err := reader.StatRegular(reader.FileOf(row.Path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if _, err := os.Stat(row.Root); err == nil {

@@ -201,7 +201,7 @@ func (w *walk) pending() error {
 			continue
 		}
 		w.in.work.files.Add(1)
-		stamp, err := reader.StatRegular(row.Path)
+		stamp, err := reader.StatRegular(reader.FileOf(row.Path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			w.change.RemoveFiles = append(w.change.RemoveFiles, row.Path)
@@ -241,7 +241,7 @@ func (in *Ingester) identify(ctx context.Context, root Root, row FileRow) (fresh
 func (in *Ingester) header(ctx context.Context, root Root, row FileRow) (FileRow, error) {
 	in.work.identified.Add(1)
 	row.Stamp, row.Header, row.Pending, row.Problem = reader.Stamp{}, session.Header{}, false, nil
-	stamp, err := reader.StatRegular(row.Path)
+	stamp, err := reader.StatRegular(reader.FileOf(row.Path))
 	if err == nil {
 		row.Stamp = stamp
 		row.Header, err = root.Reader.Identify(ctx, root.Path, row.Path)

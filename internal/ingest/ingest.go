@@ -146,6 +146,23 @@ func (in *Ingester) refresh(ctx context.Context, scope session.Scope, progress f
 				}
 			})
 		}
+		for round := 0; failed == nil && p.parts && round < partRounds; round++ {
+			// What was read has brought parts of files to light.
+			var next *plan
+			if next, failed = in.plan(ctx, p.workspace, p.only); failed != nil {
+				break
+			}
+			total += len(next.jobs)
+			finished += len(p.jobs)
+			stale := p.stale
+			p = next
+			p.stale = stale
+			failed = in.carryOut(ctx, p, func(done int) {
+				if progress != nil {
+					progress(finished+done, total)
+				}
+			})
+		}
 		finished += len(p.jobs)
 		sum.Sessions += p.sources
 		sum.Unreadable += p.unreadable
@@ -194,6 +211,15 @@ type plan struct {
 	clipped    int
 	stale      bool
 	again      bool // the catalog changed while planning: discover and plan once more
+
+	file  string           // the file that only is a part of
+	ends  map[string]int64 // of parts: where they end in their files
+	parts bool             // carried out, it has brought parts to light that are to be read
+}
+
+// concerns reports whether a file has to be looked at.
+func (p *plan) concerns(row FileRow) bool {
+	return p.only == nil || row.Header.Key() == *p.only || row.Path == p.file
 }
 
 // drops reports whether a stored session does not belong into the shard: a plan
@@ -218,6 +244,9 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	}
 	p := &plan{workspace: workspace, only: only, keep: map[string]bool{}}
 	in.mark(workspace, false)
+	if rows, _, err = in.shareParts(ctx, p, rows, stored); err != nil {
+		return nil, err
+	}
 	if err := in.shareForks(ctx, rows, stored); err != nil {
 		return nil, err
 	}
@@ -241,7 +270,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		}
 	}
 	for _, row := range chosen {
-		if only != nil && row.Header.Key() != *only {
+		if !p.concerns(row) {
 			p.keep[row.Path] = true
 			continue
 		}
@@ -290,7 +319,7 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 	if s != nil {
 		at = s.Position
 	}
-	src := reader.Source{Agent: row.Agent, Root: row.Root, Path: row.Path, Header: row.Header}
+	src := reader.Source{Agent: row.Agent, Root: row.Root, Path: row.Path, Header: row.Header, End: p.ends[row.Path]}
 	in.work.files.Add(1)
 	rev, stamp, err := root.Reader.Revise(ctx, src, at)
 	switch {
@@ -352,7 +381,7 @@ func (in *Ingester) recheck(ctx context.Context, p *plan, row FileRow) error {
 		return nil
 	}
 	in.work.files.Add(1)
-	stamp, err := reader.StatRegular(row.Path)
+	stamp, err := reader.StatRegular(reader.FileOf(row.Path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(row.Root); err != nil {
@@ -463,7 +492,7 @@ func (in *Ingester) dropAll(ctx context.Context, sl *slice, p *plan) error {
 // out about lineage on to the catalog, which may lag behind a shard but never
 // lead it.
 func (in *Ingester) conclude(ctx context.Context, p *plan) error {
-	if len(p.jobs) == 0 {
+	if len(p.jobs) == 0 && !p.drop {
 		return nil
 	}
 	stored, err := in.Shards.Peek(ctx, p.workspace)
@@ -481,6 +510,9 @@ func (in *Ingester) conclude(ctx context.Context, p *plan) error {
 	}
 	rows, err := in.Catalog.Files(ctx, FileLookup{Workspace: &p.workspace})
 	if err != nil {
+		return err
+	}
+	if rows, p.parts, err = in.shareParts(ctx, p, rows, stored); err != nil {
 		return err
 	}
 	return in.shareForks(ctx, rows, stored)

@@ -63,6 +63,9 @@ func (sl *slice) update(ctx context.Context, j *job) (done bool, err error) {
 			if err := sl.w.Clear(ctx, s.Num); err != nil {
 				return false, err
 			}
+			if err := sl.withoutParts(ctx, j.src.Path); err != nil {
+				return false, err
+			}
 		}
 		*s = Stored{Num: s.Num, Source: j.src.Path, Header: j.src.Header, Mapping: want, LastStep: -1}
 	}
@@ -155,6 +158,9 @@ func (sl *slice) refuse(ctx context.Context, j *job, s *Stored, cause error) (do
 		j.stamp = reader.Stamp{} // rights can change and leave the stamp as it is: try every time
 	}
 	if err := sl.w.Clear(ctx, s.Num); err != nil {
+		return false, errors.Join(cause, err)
+	}
+	if err := sl.withoutParts(ctx, j.src.Path); err != nil {
 		return false, errors.Join(cause, err)
 	}
 	*s = Stored{

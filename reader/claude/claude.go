@@ -29,7 +29,8 @@
 //
 // Layers, from the bytes up: record.go takes a line apart, pieces.go says which
 // events a record gives, body.go extracts text, side.go finds moved results,
-// graph.go keeps the path (compaction.go what compactions do to it), decoder.go
+// runs.go tells inline subagents apart, graph.go keeps the path (compaction.go
+// what compactions do to it), decoder.go
 // puts events together, made.go finds their bytes again, state.go keeps
 // positions, header.go identifies a file. Start at decoder, then Reader.Read.
 package claude
@@ -46,7 +47,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 2
+const version = 3
 
 // Names of the layout.
 const (
@@ -70,6 +71,7 @@ var (
 	_ reader.CallFinder = (*Reader)(nil)
 	_ reader.Resumer    = (*Reader)(nil)
 	_ reader.Titler     = (*Reader)(nil)
+	_ reader.Divider    = (*Reader)(nil)
 )
 
 // Agent implements reader.Reader.
@@ -123,16 +125,19 @@ func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position
 	if err := ctx.Err(); err != nil {
 		return reader.Replaced, reader.Stamp{}, err
 	}
-	revision, stamp, err := reader.ReviseAppended(src.Path, at)
+	revision, stamp, err := reader.ReviseAppended(reader.FileOf(src.Path), at)
 	if err != nil || revision != reader.Grown && revision != reader.Unchanged {
 		return revision, stamp, err
+	}
+	if src.End > 0 && at.Offset >= src.End {
+		return reader.Unchanged, stamp, nil // what the file gained is of others
 	}
 	if revision == reader.Grown {
 		if _, err := parseState(at.State); err != nil {
 			return reader.Replaced, stamp, nil
 		}
 	}
-	if len(at.State) > 0 && isSubagent(src.Root, src.Path) {
+	if len(at.State) > 0 && isAgentFile(src.Root, src.Path) && reader.FileOf(src.Path) == src.Path {
 		var st struct{ Meta reader.Stamp }
 		if json.Unmarshal(at.State, &st) != nil || st.Meta != describedBy(src) {
 			return reader.Replaced, stamp, nil // its header may be another one now

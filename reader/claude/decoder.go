@@ -14,12 +14,14 @@ const unparsed = "x/unparsed"
 // decoder turns the values of one transcript into events, in order. It is for
 // one goroutine.
 type decoder struct {
-	sub  bool  // the file is a subagent's: all of its records are sidechain
+	sub  bool  // the source is a subagent: all of its records are sidechain
+	run  run   // of a part: which records are its own
 	side side  // where moved results lie
 	from int64 // texts are made for events from here on
 
 	next    int64
 	g       *graph
+	runs    runs // of a session's own file
 	small   small
 	out     []made // of the value at hand
 	place   session.Place
@@ -30,6 +32,7 @@ type decoder struct {
 	// hand, and takes in the values before the one at hand that are glued to it.
 	expand func() error
 	line   int64
+	end    int64 // of the line
 	glued  [][]byte
 }
 
@@ -57,9 +60,20 @@ func (d *decoder) emit(ev session.Event, native []byte, body func() session.Body
 	return &d.out[len(d.out)-1].event
 }
 
-// unparsed notes bytes that are no record.
+// settled reports whether what is known is enough to take a record in.
+func (d *decoder) settled(r *record) bool {
+	if r.linked() && r.side && !d.sub {
+		return d.runs.settled(r, d.g.seen)
+	}
+	return !d.unsure(r) && d.g.extends(r)
+}
+
+// unparsed notes bytes that are no record. They are never a part's.
 func (d *decoder) unparsed(place session.Place) []made {
 	d.out, d.place, d.time = d.out[:0], place, d.small.Time
+	if d.run.Name != "" {
+		return nil
+	}
 	d.emit(session.Event{Type: unparsed}, nil, nil)
 	return d.out
 }
@@ -71,9 +85,15 @@ func (d *decoder) value(v []byte, place session.Place) ([]made, error) {
 	}
 	d.out, d.place = d.out[:0], place
 	r := parseRecord(v)
-	if d.g.partial && !d.g.extends(&r, d.sub) {
+	if d.run.Name != "" && !d.owns(&r) {
+		return nil, nil
+	}
+	if d.g.partial && !d.settled(&r) {
 		if err := d.expand(); err != nil {
 			return nil, err
+		}
+		if d.run.Name != "" && !d.owns(&r) {
+			return nil, nil
 		}
 	}
 	d.time = d.small.Time
@@ -93,8 +113,16 @@ func (d *decoder) value(v []byte, place session.Place) ([]made, error) {
 }
 
 // sidechain notes a record of a subagent that old releases wrote into the
-// session's own file. Its text is kept; it was never in the session's context.
+// session's own file. It is told in the subagent's session; here it has a text
+// only if it belongs to none. It was never in the session's context.
 func (d *decoder) sidechain(r *record) {
+	if d.runs.take(r, d.place.Offset, d.end) {
+		if d.g.partial && r.id != 0 {
+			d.g.seen.add(r.id)
+		}
+		d.emit(session.Event{Type: "claude/sidechain/" + clean(r.kind), NativeID: r.nativeID}, nil, nil)
+		return
+	}
 	ps := d.pieces(r)
 	for i := range ps {
 		p := &ps[i]

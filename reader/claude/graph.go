@@ -300,12 +300,9 @@ func (g *graph) set(m move) {
 
 // extends reports whether a partial graph knows enough to take a record in: it
 // continues the path, and all that it names is either known or was never seen.
-func (g *graph) extends(r *record, sub bool) bool {
+func (g *graph) extends(r *record) bool {
 	if !r.linked() {
 		return r.kind != "summary" && r.kind != "content-replacement" && !(r.kind == "last-prompt" && r.pinned())
-	}
-	if r.side && !sub {
-		return true
 	}
 	if r.root || r.summary || r.boundary() || r.subtype == microcompaction || g.pending != nil || r.id != 0 && g.seen.has(r.id) {
 		return false

@@ -20,6 +20,15 @@ const enough = 8
 const maxMeta = 1 << 20
 
 func isSubagent(root, path string) bool {
+	file, one := partOf(path)
+	if one.Name != "" {
+		return true
+	}
+	return isAgentFile(root, file)
+}
+
+// isAgentFile reports whether a file is a subagent's own.
+func isAgentFile(root, path string) bool {
 	rel, err := filepath.Rel(root, path)
 	if err != nil {
 		return false
@@ -34,7 +43,7 @@ func (*Reader) Identify(ctx context.Context, root, path string) (session.Header,
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
-	f, stamp, err := reader.OpenRegular(path)
+	f, stamp, err := reader.OpenRegular(reader.FileOf(path))
 	if err != nil {
 		return session.Header{}, err
 	}
@@ -55,6 +64,7 @@ type facts struct {
 // identify makes the header. What it states depends on the beginning of the
 // file alone, so that it never changes.
 func identify(ctx context.Context, f io.ReaderAt, root, path string, size int64) (session.Header, error) {
+	path, one := partOf(path)
 	h := session.Header{Agent: session.Claude}
 	src := reader.Source{Root: root, Path: path}
 	h.ID = session.ID(strings.TrimSuffix(filepath.Base(path), logSuffix))
@@ -63,10 +73,13 @@ func identify(ctx context.Context, f io.ReaderAt, root, path string, size int64)
 		return h, err
 	}
 	h.CreatedAt, h.Cwd = got.created, got.cwd
-	if isSubagent(root, path) {
+	if isAgentFile(root, path) {
 		describe(&h, root, path, got.session)
 	} else if got.parent != "" && got.parent != string(h.ID) {
 		h.ParentSession, h.SeedLength = session.ID(got.parent), got.seed
+	}
+	if one.Name != "" {
+		return identifyRun(ctx, f, path, one, h, size)
 	}
 	return h, nil
 }
@@ -160,7 +173,7 @@ type description struct {
 // describedBy returns the stamp of the description beside a subagent's log; zero
 // where there is none, or it is no subagent's.
 func describedBy(src reader.Source) reader.Stamp {
-	if !isSubagent(src.Root, src.Path) {
+	if file, one := partOf(src.Path); one.Name != "" || !isAgentFile(src.Root, file) {
 		return reader.Stamp{}
 	}
 	stamp, err := reader.StatRegular(strings.TrimSuffix(src.Path, logSuffix) + metaSuffix)
@@ -214,7 +227,7 @@ func describe(h *session.Header, root, path, owner string) {
 // Title implements reader.Titler: a subagent's name is kept beside its
 // transcript.
 func (*Reader) Title(ctx context.Context, src reader.Source) (title string, ok bool, err error) {
-	if err := ctx.Err(); err != nil || !isSubagent(src.Root, src.Path) {
+	if err := ctx.Err(); err != nil || reader.FileOf(src.Path) != src.Path || !isAgentFile(src.Root, src.Path) {
 		return "", false, err
 	}
 	meta := readDescription(src.Path)

@@ -111,7 +111,8 @@ func alive(pid int, began string) bool {
 	return began == "" || len(fields) <= start || fields[start] == began
 }
 
-// FindCall implements reader.CallFinder.
+// FindCall implements reader.CallFinder. A call of an inline subagent is that
+// one's if the end of the transcript tells which it was, else its session's.
 func (r *Reader) FindCall(ctx context.Context, root, workspace, callID string) (session.ID, bool, error) {
 	if callID == "" {
 		return "", false, ctx.Err()
@@ -124,7 +125,8 @@ func (r *Reader) FindCall(ctx context.Context, root, workspace, callID string) (
 		if err := ctx.Err(); err != nil {
 			return "", false, err
 		}
-		if !makes(path, callID) {
+		made, by := makes(path, callID)
+		if !made {
 			continue
 		}
 		h, err := r.Identify(ctx, root, path)
@@ -132,6 +134,9 @@ func (r *Reader) FindCall(ctx context.Context, root, workspace, callID string) (
 			return "", false, ctx.Err()
 		}
 		if err == nil && h.Cwd == workspace {
+			if by != "" && !isAgentFile(root, path) {
+				h = (&run{Name: by}).header(h)
+			}
 			return h.ID, true, nil
 		}
 	}
@@ -177,18 +182,19 @@ func (r *Reader) newest(ctx context.Context, root string) ([]string, error) {
 	return paths, err
 }
 
-// makes reports whether the end of a transcript holds a call with this id.
-func makes(path, callID string) bool {
+// makes reports whether the end of a transcript holds a call with this id, and,
+// of a sidechain, the name of its run; "" if that does not show.
+func makes(path, callID string) (made bool, by string) {
 	f, stamp, err := reader.OpenRegular(path)
 	if err != nil {
-		return false
+		return false, ""
 	}
 	defer f.Close()
 	from := max(0, stamp.Size-tailBytes)
 	tail := make([]byte, stamp.Size-from)
 	n, err := f.ReadAt(tail, from)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return false
+		return false, ""
 	}
 	for text := range bytes.Lines(tail[:n]) {
 		if !bytes.Contains(text, []byte(callID)) {
@@ -199,12 +205,50 @@ func makes(path, callID string) bool {
 			r := parseRecord(objectOr(v))
 			found := false
 			each(r.blocks, func(b []byte) { found = found || isCall(b) && jsonl.Is(jsonl.Field(b, "id"), callID) })
-			if found && r.kind == assistantRecord {
-				return true
+			switch {
+			case !found || r.kind != assistantRecord:
+			case r.side:
+				return true, runIn(tail[:n], &r)
+			default:
+				return true, ""
 			}
 		}
 	}
-	return false
+	return false, ""
+}
+
+// runIn follows a sidechain record to its root within a piece of a transcript
+// and names its run; "" if the piece does not hold the root.
+func runIn(text []byte, r *record) string {
+	if jsonl.Filled(r.agent) {
+		return r.nameOfRun()
+	}
+	type link struct {
+		parent uint64
+		name   string
+	}
+	links := map[uint64]link{}
+	for line := range bytes.Lines(text) {
+		values, _ := jsonl.Values(line)
+		for _, v := range values {
+			if o := parseRecord(objectOr(v)); o.linked() && o.side && o.id != 0 {
+				l := link{parent: o.parent}
+				if o.parent == 0 || jsonl.Filled(o.agent) {
+					l = link{name: o.nameOfRun()}
+				}
+				links[o.id] = l
+			}
+		}
+	}
+	id := r.id
+	for range len(links) {
+		l, ok := links[id]
+		if !ok || l.name != "" {
+			return l.name
+		}
+		id = l.parent
+	}
+	return ""
 }
 
 // objectOr gives an empty record for a value that is no object.

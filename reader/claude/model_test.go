@@ -163,6 +163,7 @@ type grower struct {
 	open   []*entry // results that are still to be written
 	count  int
 	known  map[int][]string // answers of the model, by length
+	tied   bool             // every record but the first hangs on an earlier one
 }
 
 func (g *grower) add(e *entry) *entry {
@@ -211,7 +212,11 @@ func (g *grower) step() {
 	list := g.live(len(g.all))
 	end := g.end()
 	pick := func(from []string) string { return from[g.random.IntN(len(from))] }
-	switch n := g.random.IntN(20); {
+	n := g.random.IntN(20)
+	if g.tied && n >= 13 && n < 18 {
+		n = 19
+	}
+	switch {
 	case n < 8 || len(list) == 0:
 		g.respond(g.add(&entry{kind: "user", parent: end}).id, n == 0)
 	case n < 10:

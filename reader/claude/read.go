@@ -117,7 +117,7 @@ func (s *feed) decode(l *line, visit func(value []byte, events []made) error) er
 	}
 	for i, v := range values {
 		p := place(v, i)
-		d.line, d.glued = l.Start, values[:i]
+		d.line, d.end, d.glued = l.Start, l.End, values[:i]
 		events, err := d.value(v, p)
 		if err != nil {
 			return err
@@ -149,14 +149,15 @@ const noTexts = 1<<63 - 1
 
 // start returns a decoder for a source from its beginning.
 func start(src reader.Source) *decoder {
-	return &decoder{sub: isSubagent(src.Root, src.Path), side: sideOf(src.Root, src.Path), g: newGraph()}
+	_, one := partOf(src.Path)
+	return &decoder{sub: isSubagent(src.Root, src.Path), run: one, side: sideOf(src.Root, src.Path), g: newGraph()}
 }
 
 // replay goes through a file up to an offset without making texts.
 func replay(ctx context.Context, f io.ReaderAt, src reader.Source, offset int64) (*decoder, error) {
 	d := start(src)
 	d.from = noTexts
-	s := newFeed(f, d, 0, offset)
+	s := newFeed(f, d, d.run.Start, offset)
 	for {
 		l, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -181,13 +182,14 @@ func read(ctx context.Context, src reader.Source, from reader.Position, most roo
 	if err := ctx.Err(); err != nil {
 		return reader.Tail{}, err
 	}
-	f, stamp, err := reader.OpenRegular(src.Path)
+	file := reader.FileOf(src.Path)
+	f, stamp, err := reader.OpenRegular(file)
 	if err != nil {
 		return reader.Tail{}, err
 	}
 	defer f.Close()
 	if stamp.Size < from.Offset {
-		return reader.Tail{}, reader.Unreadable(src.Path, 0, from.Offset, "the file is shorter than what was read of it")
+		return reader.Tail{}, reader.Unreadable(file, 0, from.Offset, "the file is shorter than what was read of it")
 	}
 	st, err := parseState(from.State)
 	if err != nil {
@@ -198,10 +200,17 @@ func read(ctx context.Context, src reader.Source, from reader.Position, most roo
 		return reader.Tail{}, err
 	}
 	fresh := start(src)
-	d.sub, d.side = fresh.sub, fresh.side
+	d.sub, d.side, d.run = fresh.sub, fresh.side, fresh.run
+	begin, size := max(from.Offset, d.run.Start), stamp.Size
+	if size < begin {
+		return reader.Tail{}, reader.ErrPending
+	}
+	if src.End > 0 {
+		size = min(size, max(src.End, begin))
+	}
 	again := int64(0)
 	d.expand = func() error {
-		again = d.line
+		again = d.line - d.run.Start
 		whole, err := replay(ctx, f, src, d.line)
 		for _, v := range d.glued {
 			if err == nil {
@@ -212,12 +221,12 @@ func read(ctx context.Context, src reader.Source, from reader.Position, most roo
 		case err != nil:
 			return err
 		case whole.next != d.next:
-			return reader.Unreadable(src.Path, 0, d.line, "the file is not the one that was read before")
+			return reader.Unreadable(file, 0, d.line, "the file is not the one that was read before")
 		}
-		d.g, d.small = whole.g, whole.small
+		d.g, d.small, d.runs = whole.g, whole.small, whole.runs
 		return nil
 	}
-	tail, err := d.readAll(ctx, newFeed(f, d, from.Offset, stamp.Size), emit)
+	tail, err := d.readAll(ctx, newFeed(f, d, begin, size), emit)
 	if err != nil {
 		return reader.Tail{}, err
 	}
@@ -286,7 +295,7 @@ func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoi
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
-	f, stamp, err := reader.OpenRegular(src.Path)
+	f, stamp, err := reader.OpenRegular(reader.FileOf(src.Path))
 	if err != nil {
 		return session.Header{}, err
 	}
@@ -297,7 +306,7 @@ func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoi
 	}
 	d := start(src)
 	d.from = from
-	s := newFeed(f, d, 0, stamp.Size)
+	s := newFeed(f, d, d.run.Start, stamp.Size)
 	for d.next <= to {
 		l, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {

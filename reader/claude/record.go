@@ -38,6 +38,7 @@ type record struct {
 	typed    bool // has a field that only typed prompts have
 	injected bool // says that a program wrote it
 
+	agent                                  []byte // the subagent's id
 	message, attachment, rendered, content []byte
 	messageID                              uint64 // of the model's response; 0: none
 	synthetic                              bool
@@ -88,6 +89,8 @@ func parseRecord(v []byte) record {
 			r.time, r.timed = instant(m)
 		case "isSidechain":
 			r.side = yes(m)
+		case "agentId":
+			r.agent = m
 		case "isMeta":
 			r.meta = yes(m)
 		case "isVirtual":

@@ -24,7 +24,7 @@ const movedMark = "<persisted-output>"
 // sideOf returns the side folder of a transcript. Subagents share the one of
 // the session that they belong to.
 func sideOf(root, path string) side {
-	rel, err := filepath.Rel(root, path)
+	rel, err := filepath.Rel(root, reader.FileOf(path))
 	if err != nil {
 		return ""
 	}

@@ -27,6 +27,8 @@ const (
 
 // state is what a position keeps beside seq and offset.
 type state struct {
+	Runs []run `json:"runs,omitempty"` // first, see runsMark
+
 	small
 	Graph   []byte `json:"graph,omitempty"`   // nodes, by appendNode
 	Path    []int  `json:"path,omitempty"`    // their indices on the path; of a partial graph, all of them
@@ -72,19 +74,23 @@ func (d *decoder) save(most room) state {
 		for _, n := range g.nodes {
 			st.Graph = appendNode(st.Graph, n)
 		}
-		if len(st.Graph) <= most.whole {
+		if len(st.Graph)+d.runs.size() <= most.whole {
+			st.Runs = d.runs.save(d.runs.size())
 			for _, n := range g.path {
 				st.Path = append(st.Path, n.ord)
 			}
 			return st
 		}
 	}
-	st.Graph, st.Seen = nil, g.seen
+	st.Graph, st.Seen, st.Runs = nil, g.seen, d.runs.save(tailIDs)
 	if !g.partial {
-		ids := len(g.byID) + len(g.byMsg) + len(g.byCall)
+		ids := len(g.byID) + len(g.byMsg) + len(g.byCall) + len(d.runs.byID)
 		whole := graph{seen: make(filter, min(max(ids*bitsEach/8, minFilter), maxFilter))}
 		for _, n := range g.nodes {
 			whole.remember(n)
+		}
+		for id := range d.runs.byID {
+			whole.seen.add(id)
 		}
 		st.Seen = whole.seen
 	}
@@ -134,7 +140,7 @@ func parseState(raw json.RawMessage) (state, error) {
 	if err := json.Unmarshal(raw, &st); err != nil {
 		return st, err
 	}
-	_, err := st.graph()
+	_, err := resume(st, 0)
 	return st, err
 }
 
@@ -188,7 +194,11 @@ func resume(st state, next int64) (*decoder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the state of a position: %w", fault.Persistence, err)
 	}
-	return &decoder{next: next, g: g, small: st.small}, nil
+	runs, ok := restoreRuns(st.Runs)
+	if !ok {
+		return nil, fmt.Errorf("%w: the state of a position: %w", fault.Persistence, errState)
+	}
+	return &decoder{next: next, g: g, small: st.small, runs: runs}, nil
 }
 
 // Flags of a node.

@@ -88,10 +88,11 @@ func TestTraps(t *testing.T) {
 			[]string{"s", "a1"},
 		},
 		{
-			"inline sidechains keep their text and stay off the surface",
+			"inline sidechains are told elsewhere, but for what belongs to no subagent",
 			lines(hello, user("x1", "", "task", object{"isSidechain": true}),
-				with(answer("x2", "x1", "mx", textBlock("done")), []object{{"isSidechain": true}}), yes),
-			[]string{helloEvent, "claude/sidechain/user injected: task", "claude/sidechain/assistant assistant: done", yesEvent},
+				with(answer("x2", "x1", "mx", textBlock("done")), []object{{"isSidechain": true}}), yes,
+				rec{"attachment", "x3", "nowhere", object{"isSidechain": true, "attachment": object{"type": "file", "content": "stray"}}}),
+			[]string{helloEvent, "claude/sidechain/user", "claude/sidechain/assistant", yesEvent, "claude/sidechain/attachment injected: stray"},
 			[]string{"u1", "a1"},
 		},
 		{

@@ -31,8 +31,11 @@ func tangle(in []byte) string {
 		call := fmt.Sprintf("c%d", in[3]%4)
 		msg := fmt.Sprintf("m%d", in[3]/4%4)
 		extra := object{}
-		if in[3] > 250 {
+		if in[3] > 225 && in[3] < 241 || in[3] > 250 {
 			extra["isSidechain"] = true
+		}
+		if in[3] > 238 && in[3] < 242 {
+			extra["agentId"] = call
 		}
 		if in[3] > 240 {
 			extra["isVirtual"] = true
@@ -85,12 +88,17 @@ func checkTangle(t *testing.T, in []byte) {
 		t.Fatal(err)
 	}
 	folded(t, events)
+	type grown struct {
+		at     reader.Position
+		events []session.Event
+	}
 	for _, most := range []room{{whole: 1 << 20}, {tail: 1}, {tail: 3}, {tail: 100}} {
 		if err := os.Truncate(src.Path, 0); err != nil {
 			t.Fatal(err)
 		}
 		var got []session.Event
 		var at reader.Position
+		parts := map[string]*grown{}
 		for written, n := 0, 0; written < len(text); written += n {
 			n = min(len(text)-written, 700)
 			appendTo(t, src.Path, text[written:written+n])
@@ -99,6 +107,25 @@ func checkTangle(t *testing.T, in []byte) {
 				t.Fatal(err)
 			}
 			at = tail.Position
+			for _, part := range New().Parts(src, at.State) {
+				if parts[part.Path] == nil {
+					parts[part.Path] = &grown{}
+				}
+				p := parts[part.Path]
+				tail, err := read(t.Context(), part, p.at, most, func(e session.Event) error { p.events = append(p.events, e); return nil })
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.at = tail.Position
+			}
+		}
+		for path, p := range parts {
+			part := src
+			part.Path = path
+			whole, _, _ := readAll(t, part)
+			if diff := cmp.Diff(whole, p.events); diff != "" || len(whole) == 0 {
+				t.Fatalf("%+v, %s: (-at once +in pieces):\n%s\n%s", most, path, diff, text)
+			}
 		}
 		if diff := cmp.Diff(events, got); diff != "" {
 			t.Fatalf("%+v: (-at once +in pieces):\n%s\n%s", most, diff, text)

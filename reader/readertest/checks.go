@@ -53,11 +53,12 @@ func Revise(t *testing.T, r reader.Reader, src reader.Source) {
 	write(t, src.Path, content[:at.Offset-1])
 	expect("shortened", reader.Replaced)
 
-	if err := os.Rename(src.Path, src.Path+".old"); err != nil {
+	file := reader.FileOf(src.Path)
+	if err := os.Rename(file, file+".old"); err != nil {
 		t.Fatal(err)
 	}
 	expect("removed", reader.Gone)
-	if err := os.WriteFile(src.Path, append(content, content...), 0o600); err != nil {
+	if err := os.WriteFile(file, append(content, content...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	expect("exchanged", reader.Replaced)
@@ -65,6 +66,7 @@ func Revise(t *testing.T, r reader.Reader, src reader.Source) {
 
 func touch(t *testing.T, path string, at time.Time) {
 	t.Helper()
+	path = reader.FileOf(path)
 	if err := os.Chtimes(path, at, at); err != nil {
 		t.Fatal(err)
 	}

@@ -34,14 +34,18 @@ func Run(t *testing.T, r reader.Reader, roots ...string) {
 				continue
 			}
 			sound++
-			rel, _ := filepath.Rel(root, src.Path)
-			t.Run(filepath.Base(root)+"/"+filepath.ToSlash(filepath.Dir(rel)), func(t *testing.T) {
+			file, part := reader.SplitPart(src.Path)
+			rel, _ := filepath.Rel(root, file)
+			t.Run(filepath.Base(root)+"/"+filepath.ToSlash(filepath.Dir(rel))+"/"+part, func(t *testing.T) {
 				t.Run("grow", func(t *testing.T) { Grow(t, r, src) })
 				t.Run("cut", func(t *testing.T) { Cut(t, r, src) })
 				t.Run("stop", func(t *testing.T) { Stop(t, r, src) })
 				t.Run("revise", func(t *testing.T) { Revise(t, r, src) })
 				t.Run("window", func(t *testing.T) { Window(t, r, src) })
 				t.Run("cancel", func(t *testing.T) { Cancel(t, r, src) })
+				if part == "" {
+					t.Run("divide", func(t *testing.T) { Divide(t, r, src) })
+				}
 			})
 		}
 	}
@@ -51,7 +55,8 @@ func Run(t *testing.T, r reader.Reader, roots ...string) {
 }
 
 // Discover finds the sessions below a root as ingest does: by classification,
-// then by header.
+// then by header, and parts of files by what reading these has found. Nothing is
+// said of where the parts end.
 func Discover(t testing.TB, r reader.Reader, root string) []reader.Source {
 	t.Helper()
 	var found []reader.Source
@@ -73,13 +78,32 @@ func Discover(t testing.TB, r reader.Reader, root string) []reader.Source {
 		if err != nil {
 			return nil // doctor's business
 		}
-		found = append(found, reader.Source{Agent: r.Agent(), Root: root, Path: path, Header: header})
+		src := reader.Source{Agent: r.Agent(), Root: root, Path: path, Header: header}
+		found = append(found, src)
+		for _, part := range Parts(t, r, src) {
+			part.End = 0
+			found = append(found, part)
+		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// Parts reads a file's own session and returns the parts that this found.
+func Parts(t testing.TB, r reader.Reader, src reader.Source) []reader.Source {
+	t.Helper()
+	d, ok := r.(reader.Divider)
+	if !ok {
+		return nil
+	}
+	_, tail, err := ReadFrom(r, src, reader.Position{})
+	if err != nil {
+		return nil
+	}
+	return d.Parts(src, tail.Position.State)
 }
 
 // ReadFrom reads a source from a position and collects the events.
@@ -92,23 +116,27 @@ func ReadFrom(r reader.Reader, src reader.Source, at reader.Position) ([]session
 	return events, tail, err
 }
 
-// copyOf copies the folder of a source, so that its primary file can be changed.
+// copyOf copies the folder of a source, so that its file can be changed.
 func copyOf(t *testing.T, src reader.Source) (reader.Source, []byte) {
 	t.Helper()
 	root := t.TempDir()
-	rel, err := filepath.Rel(src.Root, filepath.Dir(src.Path))
+	file, part := reader.SplitPart(src.Path)
+	rel, err := filepath.Rel(src.Root, filepath.Dir(file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(root, rel)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Dir(src.Path))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(filepath.Dir(file))); err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(src.Path)
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src.Root, src.Path = root, filepath.Join(dir, filepath.Base(src.Path))
+	src.Root, src.Path = root, filepath.Join(dir, filepath.Base(file))
+	if part != "" {
+		src.Path = reader.PartPath(src.Path, part)
+	}
 	return src, content
 }
 
@@ -223,6 +251,7 @@ func Cut(t *testing.T, r reader.Reader, src reader.Source) {
 
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
+	path = reader.FileOf(path)
 	// In place: an agent that appends keeps the file's identity.
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
