@@ -107,6 +107,8 @@ type Body struct {
 	ErrorCode string
 
 	Title      *string    // of a title event
+	TitleOf    string     // the title is that of whichever session of the workspace holds the record with this NativeID; "": of this one
+	Makeshift  bool       // the title is only the beginning of a prompt: one that another session states outranks it
 	TitleFault fault.Code // of a title event that cannot be understood
 
 	Clipped bool // some text was longer than a reader takes in; reads still return all of it

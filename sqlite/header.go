@@ -75,7 +75,7 @@ func publicProblem(p *reader.Problem) *query.Problem {
 const storedColumns = `num, entries, ` + putColumns
 
 const putColumns = `source, ` + headerColumns + `, ` + forkColumns + `, p_next, p_read, p_check, ` + stampColumns + `, state, mapping, ` +
-	problemColumns + `, events, provisional, title, title_fail, step, prompted, changed, root, settled, footprints, calls, clipped, skip`
+	problemColumns + `, events, provisional, title, title_fail, naming, step, prompted, changed, root, settled, footprints, calls, clipped, skip`
 
 // bindStored gives the arguments for putColumns.
 func bindStored(s *ingest.Stored) []any {
@@ -90,7 +90,7 @@ func bindStored(s *ingest.Stored) []any {
 	}
 	args = append(args, s.Mapping)
 	args = append(args, bindProblem(s.Problem)...)
-	return append(args, s.Events, s.Provisional, s.Title, string(s.TitleFail), s.LastStep, s.Prompted, s.Changed,
+	return append(args, s.Events, s.Provisional, s.Title, string(s.TitleFail), bindNaming(&s.Naming), s.LastStep, s.Prompted, s.Changed,
 		s.Root, s.Settled, strings.Join(s.Footprints, "\n"), bindCalls(s.Calls), s.Clipped, bindSkip(s.Skip))
 }
 
@@ -112,6 +112,26 @@ func (r row) skip(at int) *reader.Skip {
 		return nil
 	}
 	return &s
+}
+
+// bindNaming gives titles from and for other sessions as JSON; "" is none.
+func bindNaming(n *ingest.Naming) string {
+	if n.Empty() {
+		return ""
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		return "" // it holds text and numbers only
+	}
+	return string(text)
+}
+
+func (r row) naming(at int) ingest.Naming {
+	var n ingest.Naming
+	if text := r.text(at); text == "" || json.Unmarshal([]byte(text), &n) != nil {
+		return ingest.Naming{}
+	}
+	return n
 }
 
 // bindCalls gives open calls as JSON; "" is none.
@@ -157,6 +177,7 @@ func (r row) storedRow() (s ingest.Stored, entries int64) {
 		s.Title = &t
 	}
 	s.TitleFail = fault.Code(r.text(next(1)))
+	s.Naming = r.naming(next(1))
 	s.LastStep, s.Prompted, s.Changed = r.int(next(1)), r.bool(next(1)), r.int(next(1))
 	s.Root, s.Settled = r.text(next(1)), r.bool(next(1))
 	if ids := r.text(next(1)); ids != "" {

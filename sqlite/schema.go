@@ -18,7 +18,8 @@ const (
 	// 3: how many texts of a session are longer than what is searchable; where a log ends before damage.
 	// 4: the records' own ids, by which copies in forks are recognised.
 	// 5: the tools of calls and results.
-	schemaVersion = 5
+	// 6: titles that sessions have for others.
+	schemaVersion = 6
 )
 
 // headerColumns are the columns of a session's header, in the order of bindHeader.
@@ -88,7 +89,7 @@ CREATE TABLE sessions (
 	` + headerSchema + `, ` + forkSchema + `,
 	p_next INTEGER NOT NULL, p_read INTEGER NOT NULL, p_check INTEGER NOT NULL, ` + stampSchema + `, state BLOB,
 	mapping TEXT NOT NULL, ` + problemSchema + `,
-	events INTEGER NOT NULL, provisional INTEGER NOT NULL, title TEXT, title_fail TEXT NOT NULL,
+	events INTEGER NOT NULL, provisional INTEGER NOT NULL, title TEXT, title_fail TEXT NOT NULL, naming TEXT NOT NULL,
 	step INTEGER NOT NULL, prompted INTEGER NOT NULL, changed INTEGER NOT NULL,
 	root TEXT NOT NULL, settled INTEGER NOT NULL, footprints TEXT NOT NULL, calls TEXT NOT NULL, clipped INTEGER NOT NULL, skip TEXT NOT NULL
 );

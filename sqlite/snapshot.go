@@ -171,7 +171,7 @@ func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
 	for i := range all {
 		st := &all[i]
 		rows[i] = query.Row{
-			Num: st.Num, Header: st.Fork.Apply(st.Header), Source: st.Source, Title: st.Title, TitleFail: st.TitleFail, Problem: publicProblem(st.Problem),
+			Num: st.Num, Header: st.Fork.Apply(st.Header), Source: st.Source, Title: st.ShownTitle(), TitleFail: st.TitleFail, Problem: publicProblem(st.Problem),
 			Events: st.Events, Provisional: st.Provisional, Documents: entries[i], LastStep: st.LastStep, Changed: st.Changed,
 			Clipped: st.Clipped, Damaged: st.Skip != nil && st.Skip.Rest != 0,
 		}

@@ -228,6 +228,44 @@ func (w *writer) Delete(ctx context.Context, num int64) error {
 	return w.c.exec(ctx, `DELETE FROM sessions WHERE num = ?`, num)
 }
 
+// Holders goes through the records of the shard once.
+func (w *writer) Holders(ctx context.Context, natives []uint64) ([]ingest.Holder, error) {
+	if w.c == nil {
+		return nil, fmt.Errorf("%w: the transaction is over", fault.IndexFailed)
+	}
+	if len(natives) == 0 {
+		return nil, nil
+	}
+	wanted := make(map[uint64]bool, len(natives))
+	for _, n := range natives {
+		wanted[n] = true
+	}
+	entries := map[int64]int64{}
+	err := w.c.rowsOf(ctx, `SELECT num, entries FROM sessions`, func(r row) error {
+		entries[r.int(0)] = r.int(1)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found []ingest.Holder
+	err = w.c.rowsOf(ctx, `SELECT block, data FROM records ORDER BY block`, func(r row) error {
+		first := query.DocID(r.int(0) << blockBits)
+		data := r.blob(1)
+		for at := int64(0); at < blockDocs && int64(first)+at < int64(query.NewDocID(first.Session(), entries[first.Session()])); at++ {
+			one, err := decodeRecord(data, at)
+			if err != nil {
+				return err
+			}
+			if native := one.native(); native != 0 && wanted[native] {
+				found = append(found, ingest.Holder{Num: first.Session(), Native: native})
+			}
+		}
+		return nil
+	})
+	return found, w.c.fail(ctx, err)
+}
+
 // session returns the cursor of a session that must be there.
 func (w *writer) session(ctx context.Context, num int64) (*cursor, error) {
 	if w.c == nil {

@@ -36,7 +36,8 @@ type builder struct {
 	bytes  int   // text in batch
 	copied int64 // text handed to the store so far
 
-	keepFootprints bool // give the product's own calls documents too
+	names          *names // titles that sessions of the shard have for others
+	keepFootprints bool   // give the product's own calls documents too
 }
 
 // newBuilder goes on where s stands. s must have a number.
@@ -132,8 +133,14 @@ func (b *builder) record(e *session.Event, change session.Change) {
 	if e.Step {
 		s.LastStep = e.Seq
 	}
-	if e.Body.Title != nil || e.Body.TitleFault != "" {
-		s.Title, s.TitleFail = e.Body.Title, e.Body.TitleFault
+	switch {
+	case e.Body.Title != nil && e.Body.TitleOf != "":
+		b.names.claim(s, e.Body.TitleOf, *e.Body.Title)
+	case e.Body.Title != nil || e.Body.TitleFault != "":
+		s.Title, s.TitleFail, s.Naming.Makeshift = e.Body.Title, e.Body.TitleFault, e.Body.Makeshift
+	}
+	if change.Joined && e.NativeID != "" {
+		b.names.meet(s, e)
 	}
 }
 

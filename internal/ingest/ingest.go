@@ -212,6 +212,8 @@ type plan struct {
 	stale      bool
 	again      bool // the catalog changed while planning: discover and plan once more
 
+	unnamed bool // titles for other sessions wait for being looked up
+
 	file  string           // the file that only is a part of
 	ends  map[string]int64 // of parts: where they end in their files
 	parts bool             // carried out, it has brought parts to light that are to be read
@@ -288,6 +290,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		if p.drops(&s) {
 			p.drop = true
 		}
+		p.unnamed = p.unnamed || s.Naming.unsought()
 	}
 	slices.SortStableFunc(p.jobs, func(a, b *job) int { return cmp.Compare(b.stamp.ModTime, a.stamp.ModTime) })
 	return p, nil
@@ -471,6 +474,7 @@ func (in *Ingester) open(ctx context.Context, w Writer) (*slice, error) {
 	for i := range rows {
 		sl.stored[rows[i].Source] = &rows[i]
 	}
+	sl.names = namesOf(sl.stored)
 	return sl, nil
 }
 
@@ -479,6 +483,9 @@ func (in *Ingester) dropAll(ctx context.Context, sl *slice, p *plan) error {
 	for source, s := range sl.stored {
 		if !p.drops(s) {
 			continue
+		}
+		if err := sl.unname(ctx, s); err != nil {
+			return err
 		}
 		if err := sl.w.Delete(ctx, s.Num); err != nil {
 			return err
@@ -492,8 +499,11 @@ func (in *Ingester) dropAll(ctx context.Context, sl *slice, p *plan) error {
 // out about lineage on to the catalog, which may lag behind a shard but never
 // lead it.
 func (in *Ingester) conclude(ctx context.Context, p *plan) error {
-	if len(p.jobs) == 0 && !p.drop {
+	if len(p.jobs) == 0 && !p.drop && !p.unnamed {
 		return nil
+	}
+	if err := in.seekNames(ctx, p); err != nil {
+		return err
 	}
 	stored, err := in.Shards.Peek(ctx, p.workspace)
 	if err != nil {

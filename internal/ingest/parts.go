@@ -103,6 +103,9 @@ func (sl *slice) withoutParts(ctx context.Context, file string) error {
 		if source == file || reader.FileOf(source) != file {
 			continue
 		}
+		if err := sl.unname(ctx, s); err != nil {
+			return err
+		}
 		if err := sl.w.Delete(ctx, s.Num); err != nil {
 			return err
 		}

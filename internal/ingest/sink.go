@@ -119,6 +119,16 @@ type Writer interface {
 
 	// Delete removes a session and everything of it.
 	Delete(ctx context.Context, num int64) error
+
+	// Holders returns which sessions have entries with one of the given Natives,
+	// in ascending Num and, within one, in ascending seq.
+	Holders(ctx context.Context, natives []uint64) ([]Holder, error)
+}
+
+// Holder is a session with an entry whose Native was asked for.
+type Holder struct {
+	Num    int64
+	Native uint64
 }
 
 // Fork is a lineage fact that a log does not state and that ingest found out
@@ -152,6 +162,7 @@ type Stored struct {
 	Provisional int64 // how many closing records stand at the end
 	Title       *string
 	TitleFail   fault.Code
+	Naming      Naming       // titles from and for other sessions
 	LastStep    int64        // seq of the latest step start; -1: none
 	Prompted    bool         // the first human prompt has been seen
 	Root        string       // the first event's native id, by which copies of a log are recognised

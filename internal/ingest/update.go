@@ -30,6 +30,7 @@ type slice struct {
 	in     *Ingester
 	w      Writer
 	stored map[string]*Stored
+	names  *names
 	start  time.Time
 	text   int64
 }
@@ -60,6 +61,9 @@ func (sl *slice) update(ctx context.Context, j *job) (done bool, err error) {
 	}
 	if s.Num == 0 || j.rev == reader.Replaced {
 		if s.Num != 0 {
+			if err := sl.unname(ctx, s); err != nil {
+				return false, err
+			}
 			if err := sl.w.Clear(ctx, s.Num); err != nil {
 				return false, err
 			}
@@ -88,7 +92,7 @@ func (sl *slice) update(ctx context.Context, j *job) (done bool, err error) {
 // read takes in what is new in a source.
 func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err error) {
 	b := newBuilder(ctx, sl.w, s)
-	b.keepFootprints = sl.in.KeepFootprints
+	b.keepFootprints, b.names = sl.in.KeepFootprints, sl.names
 	stopped := false
 	tail, err := j.reader.Read(ctx, j.src, s.Position, func(e session.Event) error {
 		if err := b.add(e); err != nil {
@@ -156,6 +160,9 @@ func (sl *slice) refuse(ctx context.Context, j *job, s *Stored, cause error) (do
 		}
 		p = reader.Unreadable(j.src.Path, 0, 0, "%s", withoutPath(cause))
 		j.stamp = reader.Stamp{} // rights can change and leave the stamp as it is: try every time
+	}
+	if err := sl.unname(ctx, s); err != nil {
+		return false, errors.Join(cause, err)
 	}
 	if err := sl.w.Clear(ctx, s.Num); err != nil {
 		return false, errors.Join(cause, err)

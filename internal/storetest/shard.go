@@ -45,6 +45,10 @@ func testStored(t *testing.T, s Store) {
 			Stamp: reader.Stamp{Device: 1<<63 + 1, Inode: 1<<64 - 1, Size: 4100, ModTime: 1_700_000_000_123_456_789},
 		},
 		Mapping: "1.2.3", Events: 92, Provisional: 2, Title: &title, TitleFail: fault.CorruptSession,
+		Naming: ingest.Naming{
+			Makeshift: true, Sought: 1, Claims: []ingest.Claim{{Leaf: "u \x00\n", Title: "é\""}, {Leaf: "v", Title: "w"}},
+			Name: &ingest.Name{Title: "named", By: "other", CreatedAt: session.MaxSafe, Number: 3},
+		},
 		LastStep: 80, Prompted: true, Changed: 1_700_000_000_999,
 		Calls: []ingest.Call{{ID: "a\n\x1f\"b", Tool: "Bash"}, {ID: "c", Tool: "é"}},
 	}
@@ -60,7 +64,7 @@ func testStored(t *testing.T, s Store) {
 	}
 	same(t, "Peek", must[[]ingest.Stored](t)(s.Peek(t.Context(), home)), []ingest.Stored{full, bare})
 
-	full.Position.Next, full.Title, full.Position.State = 95, nil, nil
+	full.Position.Next, full.Title, full.TitleFail, full.Position.State = 95, nil, "", nil
 	write(t, s, func(w ingest.Writer) error {
 		if err := w.Put(t.Context(), &full); err != nil {
 			return err
@@ -74,7 +78,7 @@ func testStored(t *testing.T, s Store) {
 	view := snapshot(t, s)
 	want := []query.Row{
 		{
-			Num: full.Num, Header: full.Header, Source: full.Source, TitleFail: full.TitleFail, Events: 92, Provisional: 2,
+			Num: full.Num, Header: full.Header, Source: full.Source, Title: &full.Naming.Name.Title, Events: 92, Provisional: 2,
 			LastStep: 80, Changed: full.Changed,
 		},
 		{
@@ -392,4 +396,44 @@ func testWorkspaces(t *testing.T, s Store) {
 		same(t, "matches", len(must[[]query.Posting](t)(view.Match(t.Context(), []string{"word"}, nil))), 1)
 		view.Close()
 	}
+}
+
+// testHolders asks for records by their own ids among sessions of more than one
+// block, cleared ones included.
+func testHolders(t *testing.T, s Store) {
+	var nums []int64
+	for i := range 4 {
+		num := begin(t, s, fmt.Sprintf("s%d", i))
+		nums = append(nums, num)
+		var b ingest.Batch
+		for seq := range int64(150) {
+			e := ingest.Entry{Seq: seq, Type: session.UserMessage, Text: "word", Native: uint64(1000*i) + uint64(seq) + 1}
+			if seq == 140 {
+				e.Native = 77_777 // all have it
+			}
+			if seq == 120 {
+				e.Sameness = 5 // takes the place of its Native
+			}
+			b.Entries = append(b.Entries, e)
+		}
+		appendBatch(t, s, num, b)
+	}
+	write(t, s, func(w ingest.Writer) error {
+		if err := w.Clear(t.Context(), nums[1]); err != nil {
+			return err
+		}
+		got, err := w.Holders(t.Context(), []uint64{1, 77_777, 2021, 1021, 3121, 999_999, 5})
+		same(t, "Holders", got, []ingest.Holder{
+			{Num: nums[0], Native: 1}, {Num: nums[0], Native: 77_777}, {Num: nums[2], Native: 2021}, {Num: nums[2], Native: 77_777},
+			{Num: nums[3], Native: 77_777},
+		})
+		return err
+	})
+	write(t, s, func(w ingest.Writer) error {
+		got, err := w.Holders(t.Context(), nil)
+		if len(got) != 0 {
+			t.Errorf("no natives have the holders %v", got)
+		}
+		return err
+	})
 }

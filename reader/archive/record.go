@@ -62,6 +62,8 @@ type bodyLine struct {
 	ErrorName  string      `json:"errorName,omitempty"`
 	ErrorCode  string      `json:"errorCode,omitempty"`
 	Title      *string     `json:"title,omitempty"`
+	TitleOf    string      `json:"titleOf,omitempty"`
+	Makeshift  bool        `json:"makeshift,omitempty"`
 	TitleFault string      `json:"titleFault,omitempty"`
 	Clipped    bool        `json:"clipped,omitempty"`
 	Blocks     []blockLine `json:"blocks,omitzero"`
@@ -118,7 +120,7 @@ func lineOf(e *session.Event, span int64) (eventLine, error) {
 	b := &e.Body
 	out.Body = bodyLine{
 		Speaker: speakerWords[b.Speaker], CallID: b.CallID, ErrorName: b.ErrorName, ErrorCode: b.ErrorCode,
-		Title: b.Title, TitleFault: string(b.TitleFault), Clipped: b.Clipped,
+		Title: b.Title, TitleOf: b.TitleOf, Makeshift: b.Makeshift, TitleFault: string(b.TitleFault), Clipped: b.Clipped,
 	}
 	var err error
 	out.Body.Blocks, err = blockLines(b.Blocks, 0)
@@ -200,7 +202,7 @@ func parseEvent(text []byte, next int64, place session.Place) (e session.Event, 
 		Op: session.Op{Kind: session.OpKind(op), Start: l.Start, End: l.End, Keep: l.Keep, Nodes: l.Nodes},
 		Body: session.Body{
 			Speaker: session.Speaker(speaker), CallID: l.Body.CallID, ErrorName: l.Body.ErrorName, ErrorCode: l.Body.ErrorCode,
-			Title: l.Body.Title, TitleFault: fault.Code(l.Body.TitleFault), Clipped: l.Body.Clipped,
+			Title: l.Body.Title, TitleOf: l.Body.TitleOf, Makeshift: l.Body.Makeshift, TitleFault: fault.Code(l.Body.TitleFault), Clipped: l.Body.Clipped,
 		},
 	}
 	if l.Sameness != "" {

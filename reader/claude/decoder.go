@@ -52,7 +52,7 @@ func (d *decoder) emit(ev session.Event, native []byte, body func() session.Body
 	if body != nil && d.next >= d.from {
 		title := ev.Body.Title
 		ev.Body = body()
-		ev.Body.Title = title
+		ev.Body.Title, ev.Body.Makeshift = title, title != nil
 		ev.Body.Clipped = ev.Body.Clipped || d.clipped
 	}
 	d.next++

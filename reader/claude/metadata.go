@@ -31,12 +31,7 @@ func (d *decoder) metadata(r *record) {
 	case "ai-title":
 		title("aiTitle", generatedTitle)
 	case "summary":
-		// Most name a leaf of another session, whose title it is then.
-		k := rank(0)
-		if n := d.g.byID[keyOf(jsonl.Field(r.raw, "leafUuid"))]; n != nil && n.pos >= 0 {
-			k = summaryTitle
-		}
-		title("summary", k)
+		d.summaryLine(r)
 	case "last-prompt":
 		d.lastPrompt(r)
 	case "queue-operation":
@@ -45,6 +40,32 @@ func (d *decoder) metadata(r *record) {
 		d.emit(session.Event{Type: nameOf(r)}, nil, nil)
 	}
 	d.clear(r)
+}
+
+// Bounds of a title for another session, in bytes.
+const (
+	maxLeaf    = 64
+	maxSummary = 512
+)
+
+// summaryLine takes in a title for the session that holds a leaf. Most name one
+// of another file.
+func (d *decoder) summaryLine(r *record) {
+	text, leaf := strings.TrimSpace(jsonl.Text(jsonl.Field(r.raw, "summary"))), jsonl.Field(r.raw, "leafUuid")
+	switch n := d.g.byID[keyOf(leaf)]; {
+	case n != nil && n.pos >= 0:
+		d.title(r, text, summaryTitle)
+		return
+	case n != nil || text == "" || !jsonl.Filled(leaf) || len(jsonl.Text(leaf)) > maxLeaf:
+		d.title(r, "", 0)
+		return
+	}
+	if len(text) > maxSummary {
+		text = strings.ToValidUTF8(text[:maxSummary], "")
+	}
+	ev := session.Event{Type: nameOf(r)}
+	ev.Body.Title, ev.Body.TitleOf = &text, jsonl.Text(leaf)
+	d.emit(ev, nil, nil)
 }
 
 // title notes a title; one that is outranked is an event without a title.
@@ -79,7 +100,7 @@ func (d *decoder) prompt(r *record, p *piece, ev *session.Event, surface bool) {
 	}
 	if title := titleOf(text); title != "" {
 		d.small.Rank = promptTitle
-		ev.Body.Title = &title
+		ev.Body.Title, ev.Body.Makeshift = &title, true
 	}
 }
 
