@@ -412,7 +412,7 @@ func testHolders(t *testing.T, s Store) {
 				e.Native = 77_777 // all have it
 			}
 			if seq == 120 {
-				e.Sameness = 5 // takes the place of its Native
+				e.Sameness = 55_555 // takes the place of its Native
 			}
 			b.Entries = append(b.Entries, e)
 		}
@@ -422,7 +422,7 @@ func testHolders(t *testing.T, s Store) {
 		if err := w.Clear(t.Context(), nums[1]); err != nil {
 			return err
 		}
-		got, err := w.Holders(t.Context(), []uint64{1, 77_777, 2021, 1021, 3121, 999_999, 5})
+		got, err := w.Holders(t.Context(), []uint64{1, 77_777, 2021, 1021, 3121, 999_999, 55_555})
 		same(t, "Holders", got, []ingest.Holder{
 			{Num: nums[0], Native: 1}, {Num: nums[0], Native: 77_777}, {Num: nums[2], Native: 2021}, {Num: nums[2], Native: 77_777},
 			{Num: nums[3], Native: 77_777},
