@@ -2,6 +2,7 @@ package codex
 
 import (
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/yorehq/yore/reader/jsonl"
@@ -50,6 +51,8 @@ type item struct {
 	input   bool   // it ends a model's response
 	call    bool   // a custom call, which may run others inside
 	answer  bool   // the output of a custom call
+	turn    bool   // see node
+	context bool   // see node
 }
 
 // parseItem takes a response item apart.
@@ -96,6 +99,9 @@ func (it *item) message(f *fields) {
 	it.typ, it.input = session.UserMessage, true
 	origins(pieces, jsonl.Field(f.passed, "content_item_kinds"))
 	it.body = userBody(role, pieces)
+	own := it.body.Speaker == session.Injected
+	it.turn = role == "user" && !own
+	it.context = own && (role == "user" || ownWords(pieces))
 }
 
 // origins gives the pieces the kinds that stand beside the blocks of their list.
@@ -174,6 +180,13 @@ func guess(role, text string) string {
 		return "compaction.summary"
 	}
 	return "user.text"
+}
+
+// ownWords reports whether texts of a developer's message begin as the agent's own do.
+func ownWords(pieces []piece) bool {
+	return slices.ContainsFunc(pieces, func(p piece) bool {
+		return p.kind != "" && p.kind != "unknown" || guess("user", p.text) == "harness"
+	})
 }
 
 // noteworthy reports whether an injected text tells something of this session

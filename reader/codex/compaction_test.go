@@ -143,16 +143,31 @@ func TestCompaction(t *testing.T) {
 			surface: []string{"injected", "human: first", "assistant: one", "human: second", "tool: files"},
 		},
 		{
-			name: "a rollback behind a compaction reaches as far as its list has messages",
+			name: "a rollback behind a compaction counts its summary",
 			log: []string{
-				compacted(7, "sum", userItem("u2", "first"), userItem("u3", "second"), userItem("s", "sum")), itemLine(8, userItem("", "third")),
-				eventLine(9, `{"type":"thread_rolled_back","num_turns":2}`),
+				compacted(7, "sum", userItem("u2", "first"), userItem("u3", "second"), userItem("s", "sum")), itemLine(8, assistantItem("a3", "three")),
+				compacted(9, "sum", userItem("u2", "first"), userItem("u3", "second"), userItem("s2", "sum")), itemLine(10, userItem("", "third")),
+				eventLine(11, `{"type":"thread_rolled_back","num_turns":2}`),
 			},
 			want: []string{
-				"7 user/message append summary: sum", "8 codex/compacted keep -1 [2 4 7]",
-				"9 user/message append human: third", "10 codex/event_msg/thread_rolled_back keep 2 []",
+				"7 user/message append summary: sum", "8 codex/compacted keep -1 [2 4 7]", "9 assistant/message step append assistant: three",
+				"10 codex/compacted keep 7 []", "11 user/message append human: third", "12 codex/event_msg/thread_rolled_back keep 4 []",
 			},
-			surface: []string{"human: first"},
+			surface: []string{"human: first", "human: second"},
+		},
+		{
+			name: "a rollback over the only compaction leaves what came behind it",
+			log: []string{
+				compacted(7, "sum", userItem("u2", "first"), userItem("s", "sum")), itemLine(8, userItem("", "<environment_context>")),
+				itemLine(8, userItem("", "third")), eventLine(9, `{"type":"task_started"}`), itemLine(9, userItem("", "fourth")),
+				eventLine(10, `{"type":"thread_rolled_back","num_turns":2}`),
+			},
+			want: []string{
+				"7 user/message append summary: sum", "8 codex/compacted keep -1 [2 7]", "9 user/message append injected",
+				"10 user/message append human: third", "11 turn/start", "12 user/message append human: fourth",
+				"13 codex/event_msg/thread_rolled_back keep -1 [9]",
+			},
+			surface: []string{"injected"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

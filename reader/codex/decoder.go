@@ -55,8 +55,9 @@ type decoder struct {
 	flags
 	time int64 // of the latest event
 
-	known bool                 // time, nodes and marks are those of everything before
+	known bool                 // time, nodes, turns and marks are those of everything before
 	nodes []node               // the surface
+	turns turns                // what a rollback depends on beside it
 	marks map[int][]node       // by part: the surface that it goes on from
 	seen  map[int]ending       // how far each file was read
 	torn  map[int]*reader.Skip // files that ended early
@@ -125,7 +126,7 @@ func (d *decoder) recall(ctx context.Context, r *record) error {
 	if _, err := d.thread.run(ctx, again, mark{}, until, nil, nil); err != nil {
 		return err
 	}
-	d.time, d.nodes, d.marks, d.known = again.time, again.nodes, again.marks, true
+	d.time, d.nodes, d.turns, d.marks, d.known = again.time, again.nodes, again.turns, again.marks, true
 	d.bytes += again.bytes
 	return nil
 }
@@ -205,6 +206,7 @@ func (d *decoder) event(r *record) {
 	switch {
 	case r.isEvent("task_started", "turn_started"):
 		d.Response, d.Outer = false, false
+		d.turns.begin()
 		d.log(r, session.TurnStart, body)
 		return
 	case r.isEvent("task_complete", "turn_complete", "turn_aborted"):
@@ -219,7 +221,7 @@ func (d *decoder) event(r *record) {
 	case r.isEvent(rolledBackType):
 		d.Response, d.Outer = false, false
 		n, _ := jsonl.Natural(r.in.turns)
-		d.selects(r, rollback(d.nodes, n), body)
+		d.selects(r, d.turns.rollback(d.nodes, n, d.thread.first.release), body)
 		return
 	case r.isEvent("thread_name_updated"):
 		if title := oneLine(jsonl.Text(r.in.rename)); title != "" {
@@ -303,6 +305,7 @@ func (d *decoder) append(r *record, it *item, index int) node {
 	}
 	if d.known {
 		d.nodes = append(d.nodes, n)
+		d.turns.add(n)
 	}
 	return n
 }
@@ -311,6 +314,7 @@ func nodeOf(seq int64, it *item) node {
 	n := node{seq: seq, content: it.content}
 	n.user = it.typ == session.UserMessage && it.body.Speaker != session.Summary
 	n.human = it.body.Speaker == session.Human
+	n.turn, n.context = it.turn, it.context
 	if it.id != "" {
 		n.id = hashOf(it.id)
 	}

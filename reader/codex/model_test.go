@@ -23,15 +23,28 @@ type held struct {
 	typed       bool
 }
 
+// turn reports whether a rollback counts an entry.
+func (h held) turn() bool { return h.typed || strings.HasPrefix(h.shown, "summary: ") }
+
+// step is what a client finds in its own log when it makes its context anew.
+type step struct {
+	begins bool // a turn
+	item   held
+	list   []held // of a compaction; nil: none
+	back   int    // turns taken back
+}
+
 // agent is one thread of a simulated client.
 type agent struct {
 	*world
 	id, seg   string
 	paginated bool
+	old       bool // its compactions state no list
 	ordinal   int
 	context   []held
 	at        map[int][]held // paginated: the context before each ordinal
 	log       []string
+	steps     []step
 }
 
 // world is a home folder with its threads.
@@ -57,6 +70,7 @@ func (w *world) word() string {
 func (w *world) start(paginated bool) *agent {
 	id := w.uuid()
 	a := &agent{world: w, id: id, seg: id, paginated: paginated, at: map[int][]held{}}
+	a.old = !paginated && w.IntN(3) == 0
 	a.write(entry(w.clock, "session_meta", a.meta("")))
 	return a
 }
@@ -88,6 +102,12 @@ func (a *agent) send(h held) {
 	a.clock++
 	a.write(itemLine(a.clock%3600, h.item))
 	a.context = append(a.context, h)
+	a.steps = append(a.steps, step{item: h})
+}
+
+func (a *agent) begin() {
+	a.write(eventLine(a.clock%3600, fmt.Sprintf(`{"type":"task_started","turn_id":"%s"}`, a.word())))
+	a.steps = append(a.steps, step{begins: true})
 }
 
 // prompt is a typed message, at times with words that were used before.
@@ -104,7 +124,7 @@ func (a *agent) prompt() held {
 }
 
 func (a *agent) turn() {
-	a.write(eventLine(a.clock%3600, fmt.Sprintf(`{"type":"task_started","turn_id":"%s"}`, a.word())))
+	a.begin()
 	if a.IntN(3) == 0 {
 		a.send(held{userItem("", "<environment_context>"+a.word()), "injected", false})
 	}
@@ -115,6 +135,9 @@ func (a *agent) turn() {
 		out := a.word()
 		a.send(held{outputItem(call, out), "tool: " + out, false})
 	}
+	if a.IntN(6) == 0 {
+		a.send(a.prompt()) // while it works
+	}
 	text := a.word()
 	a.send(held{assistantItem("msg_"+text, text), "assistant: " + text, false})
 	a.write(eventLine(a.clock%3600, `{"type":"task_complete"}`))
@@ -123,6 +146,9 @@ func (a *agent) turn() {
 // compact states a new context: some of the typed messages, in any order, new
 // context and a summary that can be read or not.
 func (a *agent) compact() {
+	if a.IntN(2) == 0 {
+		a.begin() // else within the turn
+	}
 	var next []held
 	for _, h := range a.context {
 		if h.typed && a.IntN(4) > 0 {
@@ -148,6 +174,7 @@ func (a *agent) compact() {
 	}
 	a.write(compacted(a.clock%3600, message, items...))
 	a.context = next
+	a.steps = append(a.steps, step{list: slices.Clone(next)})
 }
 
 // compactOld is a compaction that does not state the new context.
@@ -165,21 +192,70 @@ func (a *agent) compactOld() {
 	a.context = append(next, held{"", "summary: " + text, false})
 }
 
+// rollback makes the context anew from the log, as the client does: from the end
+// it looks for a compaction whose turn stands, then goes forward from there.
 func (a *agent) rollback() {
-	n := 1 + a.IntN(3)
+	n := 1 + a.IntN(4)
 	a.write(eventLine(a.clock%3600, fmt.Sprintf(`{"type":"thread_rolled_back","num_turns":%d}`, n)))
-	for ; n > 0; n-- {
-		i := -1
-		for j, h := range a.context {
-			if h.typed {
-				i = j
-			}
-		}
-		if i < 0 {
-			return
-		}
-		a.context = slices.Clone(a.context[:i])
+	a.steps = append(a.steps, step{back: n})
+	if a.old {
+		a.context = drop(a.context, n) // as the tests of compactions without a list have it
+		return
 	}
+	var base, seen []held
+	from, pending, counts := 0, 0, false
+	for i := len(a.steps) - 1; i >= 0 && base == nil; i-- {
+		s := a.steps[i]
+		switch {
+		case s.back > 0:
+			pending += s.back
+		case s.list != nil:
+			if seen == nil {
+				seen = s.list
+			}
+			from = i + 1
+		case !s.begins:
+			counts = counts || s.item.turn()
+		case pending > 0:
+			if counts {
+				pending--
+			}
+			seen, counts = nil, false
+		default:
+			base, seen, counts = seen, nil, false
+		}
+	}
+	a.context = slices.Clone(base)
+	for _, s := range a.steps[from:] {
+		switch {
+		case s.back > 0:
+			a.context = drop(a.context, s.back)
+		case s.list != nil:
+			a.context = slices.Clone(s.list)
+		case !s.begins:
+			a.context = append(a.context, s.item)
+		}
+	}
+}
+
+// drop drops turns from the end, each with the client's own words before it, but
+// nothing that stands before the first.
+func drop(context []held, n int) []held {
+	for first := slices.IndexFunc(context, held.turn); first >= 0 && n > 0; n-- {
+		i := len(context) - 1
+		for i > first && !context[i].turn() {
+			i--
+		}
+		if i < first {
+			break
+		}
+		context = context[:i]
+		for n == 1 && i > first && context[i-1].shown == "injected" {
+			i--
+			context = context[:i]
+		}
+	}
+	return slices.Clone(context)
 }
 
 // revert goes back to an earlier ordinal of the present file, in a new one.
@@ -228,11 +304,11 @@ func (a *agent) live(steps int) {
 		switch n := a.IntN(10); {
 		case n < 6:
 			a.turn()
+		case n == 6 && a.old:
+			a.compactOld()
 		case n == 6:
 			a.compact()
-		case n == 7 && !a.paginated:
-			a.compactOld()
-		case n == 8 && !a.paginated:
+		case n >= 7 && !a.paginated:
 			a.rollback()
 		case n >= 8 && a.paginated:
 			a.revert()
@@ -250,7 +326,7 @@ func (a *agent) shown() []string {
 }
 
 func TestAgainstSimulatedAgents(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(60) {
 		w := &world{Rand: rand.New(rand.NewPCG(seed, 11)), files: map[string]string{}}
 		a := w.start(seed%2 == 0)
 		a.live(3 + w.IntN(8))

@@ -28,7 +28,7 @@ type probe struct {
 // look reads the beginning of a file, up to two records, or as far as the
 // session's facts are spread. It returns ErrPending when they may still come.
 func look(ctx context.Context, path string) (probe, error) {
-	p := probe{meta: meta{created: -1, inheritedUpTo: -1}}
+	p := probe{meta: meta{created: -1, inheritedUpTo: -1, release: newest}}
 	t, err := openText(path, 0, 0, headerBytes)
 	if err != nil {
 		return p, err
@@ -195,7 +195,13 @@ func (b *border) own(m *meta, r *record) bool {
 	if r.is(eventType) && jsonl.Is(r.in.thread, string(m.id)) {
 		return true
 	}
-	if r.isEvent("task_started", "turn_started") {
+	switch turn, ok := bornAt(jsonl.Text(r.in.turn)); {
+	case ok && (r.is(contextType) || r.isEvent("task_started", "turn_started")):
+		// Its id says when a turn began, to the millisecond.
+		if made, ok := bornAt(string(m.id)); ok && turn >= made {
+			return true
+		}
+	case r.isEvent("task_started", "turn_started"):
 		// Of a copied line the time of the start is older than its stamp.
 		if s, ok := jsonl.Natural(r.in.started); ok && r.time >= 0 {
 			if age := r.time - s*1000; age >= -slack && age <= slack {

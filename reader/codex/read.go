@@ -21,7 +21,9 @@ type state struct {
 	Flags   flags    `json:"flags"`
 	Known   bool     `json:"known,omitempty"` // Surface is the whole surface
 	Surface string   `json:"surface,omitempty"`
+	Turns   turns    `json:"turns,omitzero"`
 	Created int64    `json:"created"` // when the thread was made
+	Release release  `json:"release,omitempty"`
 	Parts   []part   `json:"parts"`
 	Primary int      `json:"primary,omitempty"`
 	Own     int      `json:"own,omitempty"`
@@ -91,7 +93,7 @@ func resume(ctx context.Context, src reader.Source, from reader.Position) (*thre
 		return nil, nil, mark{}, fmt.Errorf("%w: the state of a position in %s: %w", fault.Persistence, src.Path, err)
 	}
 	t := &thread{Root: src.Root, Parts: st.Parts, Primary: st.Primary, own: st.Own, missing: st.Missing, id: src.Header.ID}
-	t.first.meta = meta{id: src.Header.ID, created: st.Created}
+	t.first.meta = meta{id: src.Header.ID, created: st.Created, release: st.Release}
 	now, err := reader.StatRegular(src.Path)
 	switch {
 	case err != nil:
@@ -101,8 +103,11 @@ func resume(ctx context.Context, src reader.Source, from reader.Position) (*thre
 	}
 	d := newDecoder(t)
 	d.next, d.flags, d.time, d.known = from.Next, st.Flags, st.Time, false
-	if nodes, ok := unpackSurface(st.Surface); ok && st.Known {
-		d.nodes, d.known = nodes, true
+	nodes, ok := unpackSurface(st.Surface)
+	alone, also := unpackSurface(st.Turns.Alone)
+	if ok && also && st.Known {
+		d.nodes, d.turns, d.known = nodes, st.Turns, true
+		d.turns.Alone, d.turns.alone = "", alone
 	}
 	return t, d, mark{part: st.Part, offset: st.Offset, line: st.Line}, nil
 }
@@ -136,12 +141,15 @@ func (d *decoder) tail(src reader.Source, at mark) (reader.Tail, error) {
 		tail.Skips = append(tail.Skips, reader.Skip{Rest: -1, Reason: "the lines that it goes on from are in a file that is not there: " + word([]byte(`"`+seg+`"`))})
 	}
 	st := state{
-		Part: at.part, Offset: at.offset, Line: at.line, Time: d.time, Flags: d.flags, Created: t.first.created,
+		Part: at.part, Offset: at.offset, Line: at.line, Time: d.time, Flags: d.flags, Created: t.first.created, Release: t.first.release,
 		Parts: t.Parts, Primary: t.Primary, Own: t.own, Missing: t.missing,
 	}
 	if d.known && at.part == len(t.Parts)-1 {
 		st.Surface = packSurface(d.nodes)
 		st.Known = st.Surface != "" || len(d.nodes) == 0
+		st.Turns = d.turns
+		st.Turns.Alone = packSurface(d.turns.alone)
+		st.Known = st.Known && (st.Turns.Alone != "" || len(d.turns.alone) == 0)
 	}
 	if err := d.stamp(src, at, &tail.Position); err != nil {
 		return reader.Tail{}, err

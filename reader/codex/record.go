@@ -72,9 +72,10 @@ func parseRecord(v []byte) record {
 
 // fields are the members of an item or an event that matter here.
 type fields struct {
-	typ, id, role, content, passed                               []byte
-	callID, name, namespace, arguments, input, action, prompt    []byte
-	output, message, query, item, turns, started, thread, rename []byte
+	typ, id, role, content, passed                             []byte
+	callID, name, namespace, arguments, input, action, prompt  []byte
+	output, message, query, item, turns, started, thread, turn []byte
+	rename                                                     []byte
 }
 
 // fieldsOf finds them in one walk, for payloads can be long.
@@ -132,6 +133,8 @@ func (f *fields) member(name string) *[]byte {
 		return &f.started
 	case "thread_id":
 		return &f.thread
+	case "turn_id":
+		return &f.turn
 	case "thread_name":
 		return &f.rename
 	}
@@ -205,6 +208,7 @@ type meta struct {
 	depth         int64
 	paginated     bool
 	base          base
+	release       release
 	inheritedUpTo int64 // the first ordinal of its own in a file that begins with a copy; -1: not stated
 }
 
@@ -217,7 +221,7 @@ type base struct {
 
 // parseMeta reads the payload of a session_meta, or an early record of that kind.
 func parseMeta(r *record) meta {
-	m := meta{created: -1, inheritedUpTo: -1}
+	m := meta{created: -1, inheritedUpTo: -1, release: newest}
 	c := jsonl.Enter(r.payload)
 	var source []byte
 	for name, v, ok := c.Member(); ok; name, v, ok = c.Member() {
@@ -228,6 +232,8 @@ func parseMeta(r *record) meta {
 			m.created = instant(v)
 		case "cwd":
 			m.cwd = jsonl.Text(v)
+		case "cli_version":
+			m.release = releaseOf(jsonl.Text(v))
 		case "forked_from_id":
 			m.forkedFrom = session.ID(jsonl.Text(v))
 		case "parent_thread_id":

@@ -12,7 +12,9 @@ import (
 type node struct {
 	seq     int64
 	user    bool   // a message to the model
-	human   bool   // with something typed: a turn begins here
+	human   bool   // with something typed
+	turn    bool   // a rollback counts it: what has the user's role and is not the agent's own
+	context bool   // the agent's own message, which goes with the turn behind it
 	id      uint64 // a hash of the item's id; 0: it has none
 	content uint64 // of role and text; 0: not compared
 }
@@ -34,6 +36,12 @@ func packSurface(list []node) string {
 		}
 		if n.human {
 			flags |= 2
+		}
+		if n.turn {
+			flags |= 4
+		}
+		if n.context {
+			flags |= 8
 		}
 		b = append(binary.AppendVarint(b, n.seq-prev), flags)
 		b = binary.LittleEndian.AppendUint64(b, n.id)
@@ -60,7 +68,7 @@ func unpackSurface(text string) ([]node, bool) {
 		}
 		prev += delta
 		list = append(list, node{
-			seq: prev, user: b[n]&1 != 0, human: b[n]&2 != 0,
+			seq: prev, user: b[n]&1 != 0, human: b[n]&2 != 0, turn: b[n]&4 != 0, context: b[n]&8 != 0,
 			id: binary.LittleEndian.Uint64(b[n+1:]), content: binary.LittleEndian.Uint64(b[n+9:]),
 		})
 		b = b[n+17:]
@@ -86,19 +94,6 @@ func change(from, to []node) session.Op {
 		op.Nodes = append(op.Nodes, n.seq)
 	}
 	return op
-}
-
-// rollback drops the last turns: everything from the n-th last typed message on,
-// or from the first if there are fewer.
-func rollback(list []node, n int64) []node {
-	cut := len(list)
-	for i := len(list) - 1; i >= 0 && n > 0; i-- {
-		if list[i].human {
-			cut = i
-			n--
-		}
-	}
-	return list[:cut]
 }
 
 // finder finds the nodes that a list of items repeats, each once.
@@ -151,6 +146,7 @@ func (d *decoder) compacted(r *record) {
 		d.compactedByRule(r, message)
 		return
 	}
+	defer func() { d.turns.compacted(d.next) }()
 	slots, told := d.slots(list, message)
 	if at, ok := replacement(slots, d.nodes); ok && told {
 		d.replace(r, slots[at].fresh, at, len(d.nodes)-(len(slots)-at-1))
@@ -240,6 +236,7 @@ func asSummary(it *item, content []byte, message string) {
 // compactedByRule is a compaction of older logs, which do not state the new
 // context: the first context, every typed message and the summary.
 func (d *decoder) compactedByRule(r *record, message string) {
+	defer d.turns.ruled()
 	var after []node
 	typed := false
 	for _, n := range d.nodes {
@@ -248,7 +245,7 @@ func (d *decoder) compactedByRule(r *record, message string) {
 			after = append(after, n)
 		}
 	}
-	it := item{typ: session.UserMessage, body: session.Body{Speaker: session.Summary}, content: hashOf("user", message)}
+	it := item{typ: session.UserMessage, body: session.Body{Speaker: session.Summary}, content: hashOf("user", message), turn: true}
 	if message != "" {
 		it.body.Blocks = []session.Block{{Text: message}}
 	}
