@@ -258,10 +258,31 @@ func resultBody(f *fields) session.Body {
 	if jsonl.IsObject(output) {
 		output = jsonl.Field(output, "content") // the oldest form
 	}
+	pieces := contentTexts(output)
+	for i := range pieces {
+		pieces[i].text = inner(pieces[i].text)
+	}
 	return session.Body{
 		Speaker: session.Tool, CallID: f.call(),
-		Blocks: []session.Block{{Kind: session.ResultBlock, Content: textBlocks(contentTexts(output))}},
+		Blocks: []session.Block{{Kind: session.ResultBlock, Content: textBlocks(pieces)}},
 	}
+}
+
+// inner is the output in a text that holds it as JSON, beside its exit code, as
+// the shell tools of many releases give it; any other text is itself. Escaped line
+// ends would run into the words behind them.
+func inner(text string) string {
+	if !strings.HasPrefix(text, `{"output":`) {
+		return text
+	}
+	v := []byte(text)
+	if !jsonl.Valid(v) || !jsonl.IsObject(jsonl.Field(v, "metadata")) {
+		return text
+	}
+	if output := jsonl.Field(v, "output"); jsonl.IsString(output) {
+		return jsonl.Text(output)
+	}
+	return text
 }
 
 // hashPieces hashes role and text; where there is no text, the content as it stands.

@@ -21,8 +21,8 @@
 //
 // Layers, from the bytes up: text.go yields JSON values out of a file, probe.go
 // and thread.go find a thread's header and files, record.go and body.go take a
-// value apart, decoder.go makes events of it, surface.go follows what the model
-// sees. Start at Reader.Read.
+// value apart, decoder.go makes events of it, surface.go and rollback.go follow what
+// the model sees. Start at Reader.Read.
 package codex
 
 import (
