@@ -1,0 +1,189 @@
+package postings
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+)
+
+// Builder gathers documents in memory and writes them as one segment. The zero
+// value is ready; Reset keeps its memory for the next.
+//
+// Tokens get numbers in the order in which they are first met; a document is
+// kept as the numbers of its tokens, in order. Write sorts the occurrences by
+// token in one pass of counting, so nothing is ever appended to thousands of
+// small lists.
+type Builder struct {
+	text  []byte // all distinct tokens, one after the other
+	terms []term
+	table []uint32 // hash table of number+1; its length is a power of two
+	seed  maphash.Seed
+	occs  []uint32 // token numbers of all documents
+	ends  []int    // of each document in occs
+	pairs []uint64 // scratch of Write
+	order []sorted
+}
+
+type term struct {
+	start, end uint32 // in text
+	hash       uint32
+	count      uint32 // occurrences
+}
+
+// sorted is a term with the beginning of its text, by which most are ordered.
+type sorted struct {
+	key  uint64
+	term uint32
+}
+
+// Docs returns how many documents were added.
+func (b *Builder) Docs() int { return len(b.ends) }
+
+// Size returns about how many bytes of memory the documents take.
+func (b *Builder) Size() int { return len(b.text) + 8*len(b.table) + 4*len(b.occs) }
+
+// Reset forgets all documents.
+func (b *Builder) Reset() {
+	b.text, b.terms, b.occs, b.ends = b.text[:0], b.terms[:0], b.occs[:0], b.ends[:0]
+	clear(b.table)
+}
+
+// Add adds a document of tokens that are separated by one space, and returns
+// how many tokens it has. A document may have none.
+func (b *Builder) Add(folded []byte) (tokens int) {
+	if b.table == nil {
+		b.seed, b.table = maphash.MakeSeed(), make([]uint32, 1<<12)
+	}
+	before := len(b.occs)
+	for len(folded) > 0 {
+		end := bytes.IndexByte(folded, ' ')
+		if end < 0 {
+			end = len(folded)
+		}
+		if end > 0 {
+			b.occs = append(b.occs, b.number(folded[:end]))
+		}
+		folded = folded[min(end+1, len(folded)):]
+	}
+	b.ends = append(b.ends, len(b.occs))
+	return len(b.occs) - before
+}
+
+// number returns the number of a token.
+func (b *Builder) number(token []byte) uint32 {
+	hash := uint32(maphash.Bytes(b.seed, token))
+	mask := uint32(len(b.table) - 1)
+	for at := hash & mask; ; at = (at + 1) & mask {
+		slot := b.table[at]
+		if slot == 0 {
+			start := uint32(len(b.text))
+			b.text = append(b.text, token...)
+			b.terms = append(b.terms, term{start, uint32(len(b.text)), hash, 0})
+			b.table[at] = uint32(len(b.terms))
+			if len(b.terms) > len(b.table)/2 {
+				b.grow()
+			}
+			return uint32(len(b.terms) - 1)
+		}
+		if t := &b.terms[slot-1]; t.hash == hash && string(b.text[t.start:t.end]) == string(token) {
+			return slot - 1
+		}
+	}
+}
+
+func (b *Builder) grow() {
+	b.table = make([]uint32, 2*len(b.table))
+	mask := uint32(len(b.table) - 1)
+	for i := range b.terms {
+		at := b.terms[i].hash & mask
+		for b.table[at] != 0 {
+			at = (at + 1) & mask
+		}
+		b.table[at] = uint32(i + 1)
+	}
+}
+
+// Remove takes the documents from ≤ n < to out; later ones move up.
+func (b *Builder) Remove(from, to int) {
+	if from >= to {
+		return
+	}
+	start := 0
+	if from > 0 {
+		start = b.ends[from-1]
+	}
+	end := b.ends[to-1]
+	b.occs = slices.Delete(b.occs, start, end)
+	b.ends = slices.Delete(b.ends, from, to)
+	for i := from; i < len(b.ends); i++ {
+		b.ends[i] -= end - start
+	}
+}
+
+// Write writes the documents as one segment.
+func (b *Builder) Write(sink Sink) error {
+	b.sort()
+	w := newSegmentWriter(sink, 0)
+	at := 0
+	for _, s := range b.order {
+		t := &b.terms[s.term]
+		if t.count == 0 {
+			continue // of removed documents alone
+		}
+		w.list.add(b.pairs[at : at+int(t.count)])
+		at += int(t.count)
+		if err := w.put(b.text[t.start:t.end]); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// sort orders the terms by their bytes, and the occurrences, as document<<32 |
+// position, by term.
+func (b *Builder) sort() {
+	for i := range b.terms {
+		b.terms[i].count = 0
+	}
+	for _, id := range b.occs {
+		b.terms[id].count++
+	}
+	b.order = b.order[:0]
+	for i := range b.terms {
+		b.order = append(b.order, sorted{prefix(b.text[b.terms[i].start:b.terms[i].end]), uint32(i)})
+	}
+	slices.SortFunc(b.order, func(x, y sorted) int {
+		if x.key != y.key {
+			return cmp.Compare(x.key, y.key)
+		}
+		s, t := &b.terms[x.term], &b.terms[y.term]
+		return bytes.Compare(b.text[s.start:s.end], b.text[t.start:t.end])
+	})
+	next := make([]uint32, len(b.terms)) // where the next occurrence of each term goes
+	at := uint32(0)
+	for _, s := range b.order {
+		next[s.term] = at
+		at += b.terms[s.term].count
+	}
+	b.pairs = slices.Grow(b.pairs[:0], len(b.occs))[:len(b.occs)]
+	start := 0
+	for doc, end := range b.ends {
+		for pos, id := range b.occs[start:end] {
+			b.pairs[next[id]] = uint64(doc)<<32 | uint64(pos)
+			next[id]++
+		}
+		start = end
+	}
+}
+
+// prefix is the first eight bytes of a token, as a number that orders alike.
+func prefix(token []byte) uint64 {
+	if len(token) >= 8 {
+		return binary.BigEndian.Uint64(token)
+	}
+	var eight [8]byte
+	copy(eight[:], token)
+	return binary.BigEndian.Uint64(eight[:])
+}
