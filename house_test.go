@@ -41,6 +41,7 @@ var layers = []row{
 	{pkg: "fault"},
 	{pkg: "session", may: []string{"fault"}},
 	{pkg: "internal/document", may: []string{"session", "fault"}},
+	{pkg: "internal/postings"},
 	{pkg: "reader", may: []string{"session", "fault"}},
 	{pkg: "reader/jsonl"},
 	{pkg: "reader/readertest", may: []string{"reader", "session", "fault"}, testOnly: true},
@@ -56,7 +57,7 @@ var layers = []row{
 	{pkg: "internal/storetest", may: []string{"query", "internal/ingest", "internal/document", "reader", "session", "fault"}, testOnly: true},
 	{pkg: "internal/corpus", testOnly: true},
 	{pkg: "internal/corpus/corpusgen", may: []string{"internal/corpus"}, testOnly: true},
-	{pkg: "sqlite", may: []string{"session", "internal/document", "query", "internal/ingest", "reader", "fault"}},
+	{pkg: "sqlite", may: []string{"session", "internal/document", "internal/postings", "query", "internal/ingest", "reader", "fault"}},
 	{pkg: "postgres", may: []string{"session", "internal/document", "query", "internal/ingest", "reader", "fault"}},
 	{pkg: "authz", may: []string{"query", "session", "fault"}},
 	{pkg: "internal/render", may: []string{"authz", "query", "internal/document", "internal/mask", "session", "fault"}},
@@ -84,7 +85,7 @@ type dependency struct {
 }
 
 var dependencies = []dependency{
-	{"github.com/ncruces/go-sqlite3", "the index: SQLite with FTS5, as WebAssembly translated to Go, so without cgo", []string{"sqlite"}, false},
+	{"github.com/ncruces/go-sqlite3", "the index: SQLite, as WebAssembly translated to Go, so without cgo", []string{"sqlite"}, false},
 	{"github.com/klauspost/compress", "zstd: DSH logs are written in it, the index and the archive keep texts in it", []string{"sqlite", "reader/dsh", "reader/codex", "reader/archive", "internal/corpus", "internal/bench"}, false},
 	{"github.com/go-json-experiment/json", "jsontext: a JSON tokenizer that keeps a record's bytes, number forms and duplicate keys", []string{"reader/jsonl", "reader/dsh", "reader/claude", "reader/codex", "reader/readertest", "internal/render"}, false},
 	{"github.com/modelcontextprotocol/go-sdk", "the official SDK of the protocol that agents call the tools over", []string{"internal/mcpserver"}, false},

@@ -33,47 +33,40 @@ type search struct {
 // phrase, then, if wanted, partial ones. literal is how many of the former
 // there are; at most want are returned.
 func (s *search) sessions(ctx context.Context, match Match, want int) (ranked []*hit, literal int, err error) {
-	hits, err := s.literal(ctx)
-	if err != nil {
+	if ranked, err = s.literalSessions(ctx, max(want, fill)); err != nil {
 		return nil, 0, err
 	}
-	ranked = bestPerSession(hits)
 	literal = len(ranked)
 	if match == Auto && literal < fill {
-		partial, err := s.partial(ctx)
-		if err != nil {
-			return nil, 0, err
-		}
 		found := map[*entry]bool{}
 		for _, h := range ranked {
 			found[h.session] = true
 		}
-		rest := bestPerSession(slices.DeleteFunc(partial, func(h *hit) bool { return found[h.session] }))
-		ranked = append(ranked, rest[:min(len(rest), fill-literal)]...)
+		partial, err := s.partialSessions(ctx, found, fill-literal)
+		if err != nil {
+			return nil, 0, err
+		}
+		ranked = append(ranked, partial...)
 	}
 	return ranked[:min(len(ranked), want)], min(literal, want), nil
 }
 
 // documents is sessions for the documents of one session.
 func (s *search) documents(ctx context.Context, match Match, want int) (ranked []*hit, literal int, err error) {
-	ranked, err = s.literal(ctx)
-	if err != nil {
+	if ranked, err = s.literalDocuments(ctx, max(want, fill)); err != nil {
 		return nil, 0, err
 	}
-	slices.SortFunc(ranked, compareHits)
 	literal = len(ranked)
 	if match == Auto && literal < fill {
-		partial, err := s.partial(ctx)
-		if err != nil {
-			return nil, 0, err
-		}
 		found := map[DocID]bool{}
 		for _, h := range ranked {
 			found[h.doc.Doc] = true
 		}
-		partial = slices.DeleteFunc(partial, func(h *hit) bool { return found[h.doc.Doc] })
-		slices.SortFunc(partial, compareHits)
-		ranked = append(ranked, partial[:min(len(partial), fill-literal)]...)
+		partial, err := s.partialDocuments(ctx, found, fill-literal)
+		if err != nil {
+			return nil, 0, err
+		}
+		ranked = append(ranked, partial...)
 	}
 	return ranked[:min(len(ranked), want)], min(literal, want), nil
 }
@@ -93,45 +86,253 @@ func bestPerSession(hits []*hit) []*hit {
 	return out
 }
 
-// total sums the statistics of the views once.
-func (s *search) total() {
+// total sums the statistics of the views, and returns how many documents hold
+// each of some tokens.
+func (s *search) total(ctx context.Context, terms []string) (map[string]int64, error) {
 	var tokens int64
+	df := make(map[string]int64, len(terms))
 	s.stats = statistics{}
 	for _, v := range s.views {
-		s.stats.add(v.snap.Totals(), &tokens)
-	}
-}
-
-// literal collects and scores the documents that hold the whole phrase.
-func (s *search) literal(ctx context.Context) ([]*hit, error) {
-	if len(s.phrase) == 0 {
-		return nil, nil
-	}
-	s.total()
-	found := make([][]Posting, len(s.views))
-	var df int64
-	for i, v := range s.views {
-		var err error
-		if found[i], err = s.match(ctx, v); err != nil {
-			return nil, err
-		}
-		df += int64(len(found[i]))
-	}
-	idf := s.stats.idf(df)
-	var hits []*hit
-	for i, v := range s.views {
-		some, err := s.keep(ctx, v, found[i])
+		t, err := v.snap.Totals(ctx, terms)
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range some {
-			if h.score = int64(h.count); s.order == Relevance {
-				h.score = round(s.stats.term(idf, h.count, h.doc.Tokens), h.doc.Role)
+		s.stats.add(t, &tokens)
+		for i, n := range t.Holding {
+			df[terms[i]] += n
+		}
+	}
+	return df, nil
+}
+
+// within is where documents are looked for.
+func (s *search) within() []Span {
+	if s.only != nil {
+		return []Span{SpanOf(s.only.row.Num)}
+	}
+	return nil
+}
+
+// found is what a view holds of a phrase.
+type found struct {
+	view *view
+	runs []*Run
+}
+
+// collect finds the phrase in all views and returns a function that scores the
+// i-th document of a run.
+func (s *search) collect(ctx context.Context) (all []found, score func(r *Run, i int) int64, err error) {
+	if len(s.phrase) == 0 {
+		return nil, nil, nil
+	}
+	if _, err := s.total(ctx, nil); err != nil {
+		return nil, nil, err
+	}
+	df := int64(0)
+	for _, v := range s.views {
+		f := found{view: v}
+		err := s.match(ctx, v, func(r *Run) error {
+			df += int64(len(r.Docs))
+			f.runs = append(f.runs, r)
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, f)
+	}
+	if s.order == Matches {
+		return all, func(r *Run, i int) int64 { return int64(r.Counts[i]) }, nil
+	}
+	idf := s.stats.idf(df)
+	return all, func(r *Run, i int) int64 {
+		return round(s.stats.term(idf, int32(r.Counts[i]), r.Tokens[i]), r.Roles[i])
+	}, nil
+}
+
+// literal returns every document that holds the whole phrase and passes, scored.
+func (s *search) literal(ctx context.Context) ([]*hit, error) {
+	all, score, err := s.collect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var hits []*hit
+	for _, f := range all {
+		for _, r := range f.runs {
+			en := f.view.sessions[r.Session]
+			if en == nil || !s.allow(en) {
+				continue
+			}
+			for i := range r.Docs {
+				h, err := s.take(ctx, f.view, en, r, i)
+				if err != nil {
+					return nil, err
+				}
+				if h != nil {
+					h.score = score(r, i)
+					hits = append(hits, h)
+				}
 			}
 		}
-		hits = append(hits, some...)
 	}
-	return s.withoutInherited(hits), nil
+	return s.withoutInherited(ctx, hits)
+}
+
+// take makes a hit of a document, nil if it does not pass.
+func (s *search) take(ctx context.Context, v *view, en *entry, r *Run, i int) (*hit, error) {
+	d, err := r.At(i)
+	if err != nil {
+		return nil, err
+	}
+	if !s.plain(en) {
+		if pass, err := s.passes(ctx, v, en, d); !pass || err != nil {
+			return nil, err
+		}
+	}
+	return &hit{view: v, session: en, doc: d, count: int32(r.Counts[i])}, nil
+}
+
+// literalSessions returns the best sessions that hold the phrase, by their best
+// document, in order.
+func (s *search) literalSessions(ctx context.Context, want int) ([]*hit, error) {
+	all, score, err := s.collect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kin := s.kin()
+	p := podium{want: want, best: map[*entry]*hit{}}
+	var related []*hit
+	for _, f := range all {
+		for _, r := range f.runs {
+			en := f.view.sessions[r.Session]
+			if en == nil || !s.allow(en) {
+				continue
+			}
+			if kin[en] {
+				for i := range r.Docs {
+					h, err := s.take(ctx, f.view, en, r, i)
+					if err != nil {
+						return nil, err
+					}
+					if h != nil {
+						h.score = score(r, i)
+						related = append(related, h)
+					}
+				}
+				continue
+			}
+			least := p.least(en)
+			for i := range r.Docs {
+				n := score(r, i)
+				if n < least {
+					continue
+				}
+				h, err := s.take(ctx, f.view, en, r, i)
+				if err != nil {
+					return nil, err
+				}
+				if h != nil {
+					h.score = n
+					least = p.offer(h)
+				}
+			}
+		}
+	}
+	if related, err = s.withoutInherited(ctx, related); err != nil {
+		return nil, err
+	}
+	for _, h := range related {
+		p.offer(h)
+	}
+	return p.ranked(), nil
+}
+
+// podium keeps the best hit of each session, for the best sessions.
+type podium struct {
+	want  int
+	best  map[*entry]*hit
+	floor int64 // what a session's best hit scores at least to be among those wanted
+	since int   // hits that were kept since the floor was found
+}
+
+// least is what a hit of a session must score to matter.
+func (p *podium) least(en *entry) int64 {
+	if b := p.best[en]; b != nil {
+		return max(b.score, p.floor)
+	}
+	return p.floor
+}
+
+// offer considers a hit and returns what the next one of its session must score.
+func (p *podium) offer(h *hit) int64 {
+	if b := p.best[h.session]; b == nil || compareHits(h, b) < 0 {
+		p.best[h.session] = h
+		if p.since++; p.since >= p.want && p.since >= len(p.best)/4 && len(p.best) > p.want {
+			p.raise()
+		}
+	}
+	return p.least(h.session)
+}
+
+// raise finds the floor: the score of the last session that is wanted.
+func (p *podium) raise() {
+	p.since = 0
+	scores := make([]int64, 0, len(p.best))
+	for _, h := range p.best {
+		scores = append(scores, h.score)
+	}
+	slices.Sort(scores)
+	p.floor = scores[len(scores)-p.want]
+}
+
+func (p *podium) ranked() []*hit {
+	out := make([]*hit, 0, len(p.best))
+	for _, h := range p.best {
+		if h.score >= p.floor {
+			out = append(out, h)
+		}
+	}
+	slices.SortFunc(out, compareHits)
+	return out[:min(len(out), p.want)]
+}
+
+// literalDocuments returns the best documents that hold the phrase, in order.
+func (s *search) literalDocuments(ctx context.Context, want int) ([]*hit, error) {
+	all, score, err := s.collect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var best []*hit
+	floor := int64(0)
+	for _, f := range all {
+		for _, r := range f.runs {
+			en := f.view.sessions[r.Session]
+			if en == nil || !s.allow(en) {
+				continue
+			}
+			for i := range r.Docs {
+				n := score(r, i)
+				if n < floor {
+					continue
+				}
+				h, err := s.take(ctx, f.view, en, r, i)
+				if err != nil {
+					return nil, err
+				}
+				if h == nil {
+					continue
+				}
+				h.score = n
+				if best = append(best, h); len(best) >= 4*want {
+					slices.SortFunc(best, compareHits)
+					best = best[:want]
+					floor = best[want-1].score
+				}
+			}
+		}
+	}
+	slices.SortFunc(best, compareHits)
+	return best[:min(len(best), want)], nil
 }
 
 // What a phrase beyond maxTerms costs: a store walks the lists of all tokens of
@@ -146,37 +347,45 @@ const (
 // match finds the phrase in a view. Of one that is longer than a store takes,
 // some pieces are matched; the documents that hold them are checked and counted
 // on their text.
-func (s *search) match(ctx context.Context, v *view) ([]Posting, error) {
-	var within []Span
-	if s.only != nil {
-		within = []Span{SpanOf(s.only.row.Num)}
-	}
+func (s *search) match(ctx context.Context, v *view, found func(*Run) error) error {
 	if len(s.phrase) <= maxTerms {
-		return v.snap.Match(ctx, s.phrase, within)
+		return v.snap.Match(ctx, s.phrase, s.within(), found)
 	}
 	var common []Posting
 	pieces, last := min(maxPieces, (len(s.phrase)+maxTerms-1)/maxTerms), len(s.phrase)-maxTerms
 	for i := range pieces {
 		at := last * i / (pieces - 1) // spread from the first token to the last
-		piece, err := v.snap.Match(ctx, s.phrase[at:at+maxTerms], within)
+		piece, err := Collect(ctx, v.snap, s.phrase[at:at+maxTerms], s.within())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if common = intersect(common, piece, i == 0); len(common) <= fewMatches {
 			break
 		}
 	}
-	kept := common[:0]
 	for _, p := range common {
 		text, err := v.snap.Text(ctx, p.Doc)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if n := document.CountSpans(text, s.phrase); n > 0 {
-			kept = append(kept, Posting{p.Doc, int32(n)})
+		n := document.CountSpans(text, s.phrase)
+		if n == 0 {
+			continue
+		}
+		docs, err := v.snap.Documents(ctx, []DocID{p.Doc})
+		if err != nil {
+			return err
+		}
+		d := docs[0]
+		err = found(&Run{
+			Session: p.Doc.Session(), Docs: []uint32{uint32(p.Doc - NewDocID(p.Doc.Session(), 0))}, Counts: []uint32{uint32(n)},
+			Tokens: []int32{d.Tokens}, Roles: []Role{d.Role}, At: func(int) (Document, error) { return d, nil },
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return kept, nil
+	return nil
 }
 
 func intersect(a, b []Posting, first bool) []Posting {
@@ -198,114 +407,10 @@ func intersect(a, b []Posting, first bool) []Posting {
 	return out
 }
 
-// partial collects and scores the documents that hold some of the tokens,
-// token by token.
-func (s *search) partial(ctx context.Context) ([]*hit, error) {
-	terms := slices.Compact(slices.Sorted(slices.Values(s.phrase)))
-	if len(terms) < 2 {
-		return nil, nil
-	}
-	terms = terms[:min(len(terms), maxTerms)]
-	type found struct {
-		term     string
-		postings [][]Posting // by view
-		df       int64
-	}
-	all := make([]found, len(terms))
-	for i, t := range terms {
-		all[i] = found{term: t, postings: make([][]Posting, len(s.views))}
-		for j, v := range s.views {
-			p, err := v.snap.Match(ctx, []string{t}, nil)
-			if err != nil {
-				return nil, err
-			}
-			all[i].postings[j] = p
-			all[i].df += int64(len(p))
-		}
-	}
-	slices.SortFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.df, b.df), cmp.Compare(a.term, b.term)) })
-	s.rarest = nil
-	for _, f := range all {
-		s.rarest = append(s.rarest, f.term)
-	}
-	var hits []*hit
-	for j, v := range s.views {
-		var union []Posting
-		for _, f := range all {
-			union = append(union, f.postings[j]...)
-		}
-		slices.SortFunc(union, func(a, b Posting) int { return cmp.Compare(a.Doc, b.Doc) })
-		union = sumCounts(union)
-		kept, err := s.keep(ctx, v, union)
-		if err != nil {
-			return nil, err
-		}
-		scores := make([]float64, len(kept))
-		for _, f := range all {
-			idf, at := s.stats.idf(f.df), 0
-			for _, p := range f.postings[j] {
-				for at < len(kept) && kept[at].doc.Doc < p.Doc {
-					at++
-				}
-				if at < len(kept) && kept[at].doc.Doc == p.Doc {
-					scores[at] += s.stats.term(idf, p.Count, kept[at].doc.Tokens)
-				}
-			}
-		}
-		for i, h := range kept {
-			h.score = round(scores[i], h.doc.Role)
-		}
-		hits = append(hits, kept...)
-	}
-	return s.withoutInherited(hits), nil
-}
-
-// sumCounts merges neighbours of the same document.
-func sumCounts(sorted []Posting) []Posting {
-	out := sorted[:0]
-	for _, p := range sorted {
-		if n := len(out); n > 0 && out[n-1].Doc == p.Doc {
-			out[n-1].Count += p.Count
-			continue
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// keep reads the metadata of postings in allowed sessions and applies the event filter.
-func (s *search) keep(ctx context.Context, v *view, postings []Posting) ([]*hit, error) {
-	ids := make([]DocID, 0, len(postings))
-	counts := make([]int32, 0, len(postings))
-	var last *entry
-	lastNum, ok := int64(-1), false
-	for _, p := range postings {
-		if num := p.Doc.Session(); num != lastNum {
-			lastNum, last = num, v.sessions[num]
-			ok = last != nil && s.allow(last)
-		}
-		if ok {
-			ids, counts = append(ids, p.Doc), append(counts, p.Count)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	docs, err := v.snap.Documents(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	hits := make([]*hit, 0, len(docs))
-	for i, d := range docs {
-		pass, err := s.passes(ctx, v, v.sessions[d.Doc.Session()], d)
-		if err != nil {
-			return nil, err
-		}
-		if pass {
-			hits = append(hits, &hit{view: v, session: v.sessions[d.Doc.Session()], doc: d, count: counts[i]})
-		}
-	}
-	return hits, nil
+// plain reports whether every document of a session passes.
+func (s *search) plain(en *entry) bool {
+	f := &s.events
+	return f.Seq == Range{} && f.Time == Range{} && f.Types == nil && f.States == nil && (en.row.Provisional == 0 || !s.own && !en.open())
 }
 
 func (s *search) passes(ctx context.Context, v *view, en *entry, d Document) (bool, error) {

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"cmp"
+	"context"
 	"slices"
 
 	"github.com/yorehq/yore/session"
@@ -26,14 +28,43 @@ func recordOf(of Target, d *Document) record {
 	return record{of: of, seq: d.Seq}
 }
 
-// withoutInherited drops hits that an ancestor in the same answer shows itself.
-func (s *search) withoutInherited(hits []*hit) []*hit {
+// kin returns the sessions among whose documents copies may be: forks that may
+// be shown and their ancestors.
+func (s *search) kin() map[*entry]bool {
+	kin := map[*entry]bool{}
 	if !s.hideInherited {
-		return hits
+		return kin
+	}
+	for _, v := range s.views {
+		for _, en := range v.sessions {
+			if !en.row.Header.Inherited(0) || !s.allow(en) {
+				continue
+			}
+			for kin[en] = true; en.row.Header.ParentSession != ""; {
+				h := en.row.Header
+				parent := s.find(session.Key{Agent: h.Agent, ID: h.ParentSession}, h.Cwd)
+				if parent == nil || kin[parent] {
+					break
+				}
+				en = parent
+				kin[en] = true
+			}
+		}
+	}
+	return kin
+}
+
+// withoutInherited drops hits that an ancestor in the same answer shows itself.
+func (s *search) withoutInherited(ctx context.Context, hits []*hit) ([]*hit, error) {
+	if !s.hideInherited {
+		return hits, nil
 	}
 	inherited := func(h *hit) bool { return h.session.row.Header.Inherited(h.doc.Seq) }
 	if !slices.ContainsFunc(hits, inherited) {
-		return hits
+		return hits, nil
+	}
+	if err := s.natives(ctx, hits); err != nil {
+		return nil, err
 	}
 	shown := make(map[record]bool, len(hits))
 	for _, h := range hits {
@@ -48,7 +79,33 @@ func (s *search) withoutInherited(hits []*hit) []*hit {
 			s.inherit(origin, h.session.row.Header.Key())
 		}
 		return ok
-	})
+	}), nil
+}
+
+// natives completes the documents of hits that may be copies or have some.
+func (s *search) natives(ctx context.Context, hits []*hit) error {
+	kin := s.kin()
+	byView := map[*view][]*hit{}
+	for _, h := range hits {
+		if kin[h.session] {
+			byView[h.view] = append(byView[h.view], h)
+		}
+	}
+	for v, some := range byView {
+		slices.SortFunc(some, func(a, b *hit) int { return cmp.Compare(a.doc.Doc, b.doc.Doc) })
+		ids := make([]DocID, len(some))
+		for i, h := range some {
+			ids[i] = h.doc.Doc
+		}
+		docs, err := v.snap.Documents(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for i, h := range some {
+			h.doc = docs[i]
+		}
+	}
+	return nil
 }
 
 // origin returns the record of the farthest ancestor that shows a hit itself.

@@ -1,7 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/session"
@@ -73,6 +75,35 @@ type Posting struct {
 	Count int32 // merged spans: overlapping matches are one
 }
 
+// Run is documents of one session that hold a phrase, in columns of one length.
+// It belongs to whom it is given.
+type Run struct {
+	Session int64    // the session's number in the shard
+	Docs    []uint32 // numbers within the session
+	Counts  []uint32 // merged spans: overlapping matches are one
+	Tokens  []int32  // length of the text in tokens
+	Roles   []Role
+
+	// At returns the metadata of the i-th, but for Tool and Native. It may be
+	// called until the snapshot is closed.
+	At func(i int) (Document, error)
+}
+
+// Doc returns the number of the i-th document in the shard.
+func (r *Run) Doc(i int) DocID { return NewDocID(r.Session, int64(r.Docs[i])) }
+
+// Collect returns what Match finds as postings, ascending.
+func Collect(ctx context.Context, s Snapshot, phrase []string, within []Span) (all []Posting, err error) {
+	err = s.Match(ctx, phrase, within, func(r *Run) error {
+		for i := range r.Docs {
+			all = append(all, Posting{r.Doc(i), int32(r.Counts[i])})
+		}
+		return nil
+	})
+	slices.SortFunc(all, func(a, b Posting) int { return cmp.Compare(a.Doc, b.Doc) })
+	return all, err
+}
+
 // Document is what ranking and filters need of a document.
 type Document struct {
 	Doc         DocID
@@ -93,6 +124,7 @@ type Document struct {
 type Totals struct {
 	Documents int64 // with at least one token
 	Tokens    int64
+	Holding   []int64 // documents, for each token asked about
 }
 
 // Row is what a shard knows of one of its sessions.
@@ -118,15 +150,17 @@ type Snapshot interface {
 	// Generation changes whenever the shard does.
 	Generation() uint64
 
-	// Totals returns the statistics over all documents.
-	Totals() Totals
+	// Totals returns the statistics over all documents, and how many hold each
+	// of some tokens.
+	Totals(ctx context.Context, tokens []string) (Totals, error)
 
 	// Sessions returns every session, sound or not, in ascending Num.
 	Sessions(ctx context.Context) ([]Row, error)
 
-	// Match returns the documents that hold the tokens adjacent and in order,
-	// ascending, within the spans (nil: everywhere). At most 64 tokens.
-	Match(ctx context.Context, phrase []string, within []Span) ([]Posting, error)
+	// Match calls found with the documents that hold the tokens adjacent and in
+	// order, within the spans (nil: everywhere), each once and in no order. At
+	// most 64 tokens. An error of found ends it and is returned.
+	Match(ctx context.Context, phrase []string, within []Span, found func(*Run) error) error
 
 	// Documents returns the metadata of documents, in the order of ids, which
 	// must ascend.

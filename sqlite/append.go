@@ -89,7 +89,7 @@ func (w *writer) addEntries(ctx context.Context, k *cursor, entries []ingest.Ent
 			folded, tokens = document.AppendFolded(folded[:0], e.Text)
 			r.points, r.tokens = uint32(document.Points(e.Text)), uint32(tokens)
 			if tokens > 0 {
-				if err := w.addPostings(ctx, id, folded, int64(tokens)); err != nil {
+				if err := w.addPostings(ctx, id, folded, &r); err != nil {
 					return err
 				}
 			}
@@ -147,21 +147,21 @@ func flagsOf(e *ingest.Entry) (flags uint8) {
 	return flags
 }
 
-func (w *writer) addPostings(ctx context.Context, id query.DocID, folded []byte, tokens int64) (err error) {
-	defer w.c.guard(&err)
-	s, err := w.c.prepare(ctx, `INSERT INTO f (rowid, t) VALUES (?, ?)`, nil)
-	if err == nil {
-		err = s.BindInt64(1, int64(id))
+// pendingBytes is how much memory documents may take before they become a segment.
+const pendingBytes = 24 << 20
+
+// addPostings takes a document into the segment that this transaction writes.
+func (w *writer) addPostings(ctx context.Context, id query.DocID, folded []byte, r *record) error {
+	if w.c.pending == nil {
+		w.c.pending = &pending{}
 	}
-	if err == nil {
-		err = s.BindRawText(2, folded)
-	}
-	if err == nil {
-		err = s.Exec()
-	}
+	w.c.pending.add(id, folded, r)
 	w.documents++
-	w.tokens += tokens
-	return w.c.fail(ctx, err)
+	w.tokens += int64(r.tokens)
+	if w.c.pending.builder.Size() < pendingBytes {
+		return nil
+	}
+	return w.flush(ctx)
 }
 
 func (w *writer) putRecords(ctx context.Context, id query.DocID, block []byte) error {

@@ -103,7 +103,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run("match/"+c.name, func(b *testing.B) {
 			hits := 0
 			for b.Loop() {
-				found, err := view.Match(b.Context(), c.phrase, c.within)
+				found, err := query.Collect(b.Context(), view, c.phrase, c.within)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -113,7 +113,7 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 	b.Run("documents of common", func(b *testing.B) {
-		found, err := view.Match(b.Context(), []string{"w0"}, nil)
+		found, err := query.Collect(b.Context(), view, []string{"w0"}, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/ext/fts5"
 	_ "github.com/ncruces/go-sqlite3/vfs/mvcc" // databases in memory whose readers hold up no writer
 
 	"github.com/yorehq/yore/fault"
@@ -24,8 +23,13 @@ type conn struct {
 	info   os.FileInfo // the file as it was opened; nil in memory
 	db     *sqlite3.Conn
 	stmts  map[string]*sqlite3.Stmt
-	found  *collector // of the match that runs
-	broken bool       // not to be used again
+	broken bool // not to be used again
+
+	pending *pending // the segment that a transaction gathers; its memory is kept
+	merging struct { // the columns that a merge read last
+		id      int64
+		columns *columns
+	}
 }
 
 // dial opens a database that is there and sets the connection up.
@@ -61,17 +65,7 @@ func (x *Index) dial(ctx context.Context, at place, writer bool) (c *conn, err e
 }
 
 func (c *conn) setUp(ctx context.Context) error {
-	err := fts5.RegisterCustom(c.db, func(api *fts5.API) error {
-		return api.CreateFunction("collect", func(fts fts5.Context, out sqlite3.Context, _ ...sqlite3.Value) {
-			if err := c.found.add(fts); err != nil {
-				out.ResultError(err)
-			}
-		})
-	})
-	if err == nil {
-		err = c.db.BusyTimeout(c.x.busy)
-	}
-	if err != nil {
+	if err := c.db.BusyTimeout(c.x.busy); err != nil {
 		return err
 	}
 	c.db.SetInterrupt(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
 )
 
@@ -118,7 +119,7 @@ func wholeCall(t *testing.T, dir string) (found int, err error) {
 			}
 		}
 	}
-	postings, err := view.Match(t.Context(), []string{"everywhere"}, nil)
+	postings, err := query.Collect(t.Context(), view, []string{"everywhere"}, nil)
 	return len(postings), err
 }
 

@@ -61,7 +61,7 @@ func hits(t testing.TB, x *Index, token string) int {
 		return -1
 	}
 	defer view.Close()
-	found, err := view.Match(t.Context(), []string{token}, nil)
+	found, err := query.Collect(t.Context(), view, []string{token}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func touch(ctx context.Context, x *Index) {
 	}
 	defer view.Close()
 	view.Sessions(ctx)
-	view.Match(ctx, []string{"lots"}, nil)
+	query.Collect(ctx, view, []string{"lots"}, nil)
 	view.Text(ctx, query.NewDocID(1, 0))
 }
 

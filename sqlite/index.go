@@ -63,6 +63,8 @@ type Index struct {
 	damaged map[string]condemned   // files to be removed before their next use, by path
 	seen    map[string]os.FileInfo // the files that were used, by path
 	rows    map[string]cached
+
+	columns columnCache
 }
 
 // cached is the sessions of a shard at one generation.

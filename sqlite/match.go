@@ -2,64 +2,268 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"slices"
-	"strings"
-
-	"github.com/ncruces/go-sqlite3/ext/fts5"
 
 	"github.com/yorehq/yore/fault"
-	"github.com/yorehq/yore/internal/document"
+	"github.com/yorehq/yore/internal/postings"
 	"github.com/yorehq/yore/query"
 )
 
-// maxPhrase is how many tokens one phrase may have. FTS5 walks one list a token
-// side by side, so the cost of a phrase stays close to that of its tokens up to
-// here; thousands of tokens would exhaust the driver's memory.
+// maxPhrase is how many tokens one phrase may have.
 const maxPhrase = 64
 
-// Match finds a phrase with one statement a span. No row leaves SQLite: the
-// function collect, called for each matching document, notes it and returns
-// NULL, which is a tenth of the price of a row.
-func (s *snapshot) Match(ctx context.Context, phrase []string, within []query.Span) ([]query.Posting, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	switch {
-	case len(phrase) > maxPhrase:
-		return nil, fault.New(fault.InvalidQuery, "The query has more than %d words.", maxPhrase)
-	case len(phrase) == 0 || slices.ContainsFunc(phrase, foreign):
-		return nil, nil
-	}
-	found := &collector{width: int32(len(phrase)), overlaps: document.SelfOverlaps(phrase)}
-	expression := `"` + strings.Join(phrase, " ") + `"`
-	s.c.found = found
-	defer func() { s.c.found = nil }()
-	if within == nil {
-		err := s.c.rowsOf(ctx, `SELECT 1 FROM f WHERE f MATCH ? AND collect(f)`, func(row) error { return nil }, expression)
-		return found.postings, err
-	}
-	for _, span := range merged(within) {
-		err := s.c.rowsOf(ctx, `SELECT 1 FROM f WHERE f MATCH ? AND rowid BETWEEN ? AND ? AND collect(f)`,
-			func(row) error { return nil }, expression, int64(span.From), int64(span.To))
+// searched is a live segment in a snapshot.
+type searched struct {
+	segment
+	runs    []docRun   // nil: not read yet
+	columns []*columns // by row; nil: not read yet
+}
+
+// live returns the segments that the snapshot searches.
+func (s *snapshot) live(ctx context.Context) ([]*searched, error) {
+	if s.segments == nil {
+		all, err := s.c.segments(ctx, segmentLive)
 		if err != nil {
 			return nil, err
 		}
-	}
-	return found.postings, nil
-}
-
-// foreign reports whether a string is no token of ours: the fold makes none
-// that is empty, has capitals or other ASCII than letters and digits. Such a
-// string is in no document, and would be syntax or several tokens to FTS5.
-func foreign(token string) bool {
-	for i := range len(token) {
-		b := token[i]
-		if b < 0x80 && (b < '0' || b > '9') && (b < 'a' || b > 'z') {
-			return true
+		s.segments = []*searched{}
+		for _, one := range all {
+			s.segments = append(s.segments, &searched{segment: one, columns: make([]*columns, (one.docs+columnDocs-1)/columnDocs)})
 		}
 	}
-	return token == ""
+	return s.segments, nil
+}
+
+func (s *snapshot) runs(ctx context.Context, g *searched) (runs []docRun, err error) {
+	if g.runs == nil {
+		g.runs, err = s.c.runsOf(ctx, g.id)
+	}
+	return g.runs, err
+}
+
+// column returns the row of columns that holds a document.
+func (s *snapshot) column(ctx context.Context, g *searched, local uint32) (*columns, error) {
+	n := int(local / columnDocs)
+	if n >= len(g.columns) {
+		return nil, s.c.fail(ctx, damage)
+	}
+	if g.columns[n] != nil {
+		return g.columns[n], nil
+	}
+	at := columnKey{s.birth, pieceID(g.id, int64(n))}
+	if g.columns[n] = s.x.columns.get(at); g.columns[n] != nil {
+		return g.columns[n], nil
+	}
+	err := s.c.rowsOf(ctx, `SELECT data FROM columns WHERE id = ?`, func(r row) (err error) {
+		g.columns[n], err = unpackColumns(r.blob(0))
+		return err
+	}, at.id)
+	if err == nil && g.columns[n] == nil {
+		err = damage
+	}
+	if err == nil {
+		s.x.columns.put(at, g.columns[n])
+	}
+	return g.columns[n], s.c.fail(ctx, err)
+}
+
+// Match finds a phrase in one segment after the other.
+func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Span, found func(*query.Run) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	if len(phrase) > maxPhrase {
+		return fault.New(fault.InvalidQuery, "The query has more than %d words.", maxPhrase)
+	}
+	tokens := make([][]byte, len(phrase))
+	for i, t := range phrase {
+		if t == "" {
+			return nil // no token of ours
+		}
+		tokens[i] = []byte(t)
+	}
+	segments, err := s.live(ctx)
+	if err != nil {
+		return err
+	}
+	named, err := s.named(ctx)
+	if err != nil {
+		return err
+	}
+	if spans != nil {
+		spans = merged(spans)
+	}
+	for _, g := range segments {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		runs, err := s.runs(ctx, g)
+		if err != nil {
+			return err
+		}
+		var ranges []postings.Range
+		if spans != nil {
+			if ranges = within(runs, spans); ranges == nil {
+				continue
+			}
+		}
+		k := &gatherer{ctx: ctx, s: s, g: g, runs: runs, names: named, found: found}
+		if err := s.matcher.Match(source{ctx, s.c, g.id}, tokens, ranges, k.take); err != nil {
+			return s.c.corrupt(ctx, err)
+		}
+		if err := k.give(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// corrupt gives the failure of a segment's reader its meaning.
+func (c *conn) corrupt(ctx context.Context, err error) error {
+	if errors.Is(err, postings.ErrCorrupt) {
+		return c.fail(ctx, damage)
+	}
+	return err
+}
+
+// Totals returns the statistics over all documents.
+func (s *snapshot) Totals(ctx context.Context, tokens []string) (query.Totals, error) {
+	t := s.totals
+	if len(tokens) == 0 {
+		return t, nil
+	}
+	if err := s.enter(ctx); err != nil {
+		return t, err
+	}
+	defer s.leave()
+	t.Holding = make([]int64, len(tokens))
+	segments, err := s.live(ctx)
+	if err != nil {
+		return t, err
+	}
+	for _, g := range segments {
+		for i, token := range tokens {
+			n, err := s.holding(ctx, g, token)
+			if err != nil {
+				return t, s.c.corrupt(ctx, err)
+			}
+			t.Holding[i] += n
+		}
+	}
+	return t, nil
+}
+
+// holding counts the documents of a segment that hold a token: the dictionary
+// says how many, unless some of them may be dead.
+func (s *snapshot) holding(ctx context.Context, g *searched, token string) (n int64, err error) {
+	src := source{ctx, s.c, g.id}
+	if token == "" {
+		return 0, nil
+	}
+	if g.dead == 0 {
+		var list postings.List
+		if ok, err := list.Find(src, []byte(token)); !ok || err != nil {
+			return 0, err
+		}
+		return int64(list.Docs), nil
+	}
+	runs, err := s.runs(ctx, g)
+	if err != nil {
+		return 0, err
+	}
+	alive := []postings.Range{}
+	for _, r := range runs {
+		alive = append(alive, postings.Range{From: r.local, To: r.end()})
+	}
+	err = s.matcher.Match(src, [][]byte{[]byte(token)}, alive, func(docs, _ []uint32) error {
+		n += int64(len(docs))
+		return nil
+	})
+	return n, err
+}
+
+// gatherer turns what is found in a segment into runs of one session each.
+type gatherer struct {
+	ctx   context.Context
+	s     *snapshot
+	g     *searched
+	runs  []docRun
+	names *names
+	found func(*query.Run) error
+
+	at     int // in runs
+	run    *query.Run
+	locals []uint32
+}
+
+// runDocs is about how many documents are handed on at once.
+const runDocs = 1024
+
+func (k *gatherer) take(docs, counts []uint32) error {
+	for i := 0; i < len(docs); {
+		for k.at < len(k.runs) && k.runs[k.at].end() <= docs[i] {
+			k.at++
+		}
+		if k.at == len(k.runs) {
+			return nil
+		}
+		r := &k.runs[k.at]
+		if docs[i] < r.local {
+			i++ // it is dead
+			continue
+		}
+		if k.run != nil && (k.run.Session != r.session || len(k.run.Docs) >= runDocs) {
+			if err := k.give(); err != nil {
+				return err
+			}
+		}
+		if k.run == nil {
+			room := min(runDocs+128, int(r.end()-docs[i]))
+			k.run = &query.Run{
+				Session: r.session, Docs: make([]uint32, 0, room), Counts: make([]uint32, 0, room), Tokens: make([]int32, 0, room), Roles: make([]query.Role, 0, room),
+			}
+			k.locals = make([]uint32, 0, room)
+		}
+		c, err := k.s.column(k.ctx, k.g, docs[i])
+		if err != nil {
+			return err
+		}
+		base := docs[i] - docs[i]%columnDocs
+		end := min(r.end(), base+columnDocs)
+		if uint64(base)+uint64(len(c.tokens)) < uint64(min(end, docs[len(docs)-1]+1)) {
+			return k.s.c.fail(k.ctx, damage)
+		}
+		o := k.run
+		for ; i < len(docs) && docs[i] < end; i++ {
+			d := docs[i]
+			o.Docs = append(o.Docs, d-r.local+r.n)
+			o.Counts = append(o.Counts, counts[i])
+			o.Tokens = append(o.Tokens, c.tokens[d-base])
+			o.Roles = append(o.Roles, c.roles[d-base])
+			k.locals = append(k.locals, d)
+		}
+	}
+	return nil
+}
+
+// give hands the run on.
+func (k *gatherer) give() error {
+	o := k.run
+	if o == nil {
+		return nil
+	}
+	g, names, locals := k.g, k.names, k.locals
+	o.At = func(i int) (query.Document, error) {
+		c := g.columns[locals[i]/columnDocs]
+		if err := c.unpack(); err != nil {
+			return query.Document{}, err
+		}
+		return c.document(int(locals[i]%columnDocs), query.NewDocID(o.Session, int64(o.Docs[i])), names), nil
+	}
+	k.run, k.locals = nil, nil
+	return k.found(o)
 }
 
 // merged sorts spans and joins those that overlap, so that no document is
@@ -75,7 +279,7 @@ func merged(spans []query.Span) []query.Span {
 		}
 		return 0
 	})
-	var out []query.Span
+	out := []query.Span{}
 	for _, s := range sorted {
 		if s.From > s.To {
 			continue
@@ -87,38 +291,4 @@ func merged(spans []query.Span) []query.Span {
 		out = append(out, s)
 	}
 	return out
-}
-
-// collector gathers the documents of one match.
-type collector struct {
-	width    int32 // tokens of the phrase
-	overlaps bool  // matches may share tokens, so positions have to be looked at
-	postings []query.Posting
-}
-
-func (f *collector) add(fts fts5.Context) error {
-	if f == nil {
-		return fault.IndexFailed // only Match calls the function
-	}
-	n, err := fts.InstCount()
-	if err != nil {
-		return err
-	}
-	count := int32(n)
-	if f.overlaps && n > 1 {
-		count = 0
-		end := -1 // behind the last token of the span so far
-		for i := range n {
-			_, _, at, err := fts.Inst(i)
-			if err != nil {
-				return err
-			}
-			if at >= end {
-				count++
-			}
-			end = at + int(f.width)
-		}
-	}
-	f.postings = append(f.postings, query.Posting{Doc: query.DocID(fts.RowID()), Count: count})
-	return nil
 }

@@ -152,7 +152,7 @@ func (x *Index) release(c *conn) {
 	if c == nil {
 		return
 	}
-	c.found = nil
+	c.merging.columns = nil
 	var excess *conn
 	x.mu.Lock()
 	if x.closed || c.broken {

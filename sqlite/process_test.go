@@ -100,13 +100,16 @@ func consistent(t *testing.T, x *Index) (events int64) {
 		t.Fatal(err)
 	}
 	events = rows[0].Events
-	totals := view.Totals()
+	totals, err := view.Totals(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if rows[0].Documents != events || int64(len(docs)) != events || totals.Documents != events || totals.Tokens != 2*events {
 		t.Errorf("%d events, %d entries, %d documents, totals %+v", events, rows[0].Documents, len(docs), totals)
 	}
 	for n := range events {
 		id := query.NewDocID(rows[0].Num, n)
-		found, err := view.Match(t.Context(), []string{fmt.Sprint("number", n)}, nil)
+		found, err := query.Collect(t.Context(), view, []string{fmt.Sprint("number", n)}, nil)
 		if err != nil || len(found) != 1 || found[0].Doc != id {
 			t.Errorf("document %d: found %v, %v", n, found, err)
 		}
@@ -143,8 +146,8 @@ func TestTwoProcesses(t *testing.T) {
 	if err := c.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}
-	if kept.Totals().Documents != 0 {
-		t.Errorf("the early snapshot counts %d documents", kept.Totals().Documents)
+	if early, err := kept.Totals(t.Context(), nil); err != nil || early.Documents != 0 {
+		t.Errorf("the early snapshot counts %d documents, %v", early.Documents, err)
 	}
 	kept.Close()
 	if events := consistent(t, x); events != 40 {
@@ -265,19 +268,19 @@ func TestCancelled(t *testing.T) {
 	defer view.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := view.Match(ctx, []string{"the"}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := query.Collect(ctx, view, []string{"the"}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Match = %v", err)
 	}
 	// The end of a context interrupts a statement that runs.
 	ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	for err = nil; err == nil; {
-		_, err = view.Match(ctx, []string{"the", "the"}, nil)
+		_, err = query.Collect(ctx, view, []string{"the", "the"}, nil)
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Match = %v", err)
 	}
-	if found, err := view.Match(t.Context(), []string{"the", "the"}, nil); len(found) != len(texts) || err != nil {
+	if found, err := query.Collect(t.Context(), view, []string{"the", "the"}, nil); len(found) != len(texts) || err != nil {
 		t.Errorf("after it: %d found, %v", len(found), err)
 	}
 	if _, err := x.Snapshot(ctx, workspace); !errors.Is(err, context.DeadlineExceeded) {

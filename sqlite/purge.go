@@ -14,18 +14,17 @@ import (
 const (
 	purgeMerge    = 1 // tokens of deleted documents are still in segments
 	purgeTruncate = 2 // they are in the write-ahead log and in the pages it replaces
-	purgeMerging  = 3 // as purgeMerge, and nothing was deleted since the merge began
 )
 
-// mergePages bounds one step of a merge: some 150 ms and a few MB of log.
-const mergePages = 500
+// purgeBytes bounds one step of a purge.
+const purgeBytes = 4 << 20
 
 // Purge takes deleted text off the disk: deleted rows are overwritten at once
-// (secure_delete), but tokens stay in the segments of the full-text index until
-// these are merged, and earlier pages in the write-ahead log until it is
-// truncated. Each step is a transaction of its own. It returns false and no
-// error when the context's deadline or a reader's open snapshot stopped it; the
-// shard remembers what is left.
+// (secure_delete), but tokens stay in the lists of segments until these are
+// written anew, and earlier pages in the write-ahead log until it is truncated.
+// Each step is a transaction of its own. It returns false and no error when the
+// context's deadline or a reader's open snapshot stopped it; the shard remembers
+// what is left.
 func (x *Index) Purge(ctx context.Context, workspace string) (done bool, err error) {
 	probe, err := x.acquire(ctx, x.shardOf(workspace), false)
 	if probe == nil || err != nil {
@@ -59,29 +58,12 @@ type held string
 func (h held) Error() string { return string(h) }
 
 func (c *conn) purge(ctx context.Context, due int64) error {
-	// The first step makes all segments one merge; the following go on with it.
-	for pages := -mergePages; due != purgeTruncate; {
-		if err := c.begin(ctx); err != nil {
+	for due == purgeMerge {
+		err := c.transaction(ctx, func() (err error) {
+			due, err = c.purgeStep(ctx)
 			return err
-		}
-		before := c.db.TotalChanges()
-		err := c.exec(ctx, `INSERT INTO f (f, rank) VALUES ('merge', ?)`, pages)
-		switch idle := c.db.TotalChanges()-before < 2; {
-		case err != nil:
-		case pages < 0:
-			err = c.exec(ctx, `UPDATE shard SET purge = ?`, purgeMerging)
-			pages = mergePages
-		case idle: // it changed at most its own row
-			err = c.exec(ctx, `UPDATE shard SET purge = ? WHERE purge = ?`, purgeTruncate, purgeMerging)
-			if due = purgeTruncate; c.db.Changes() == 0 {
-				due, pages = purgeMerge, -mergePages // something was deleted meanwhile
-			}
-		}
+		})
 		if err != nil {
-			c.rollback()
-			return err
-		}
-		if err := c.commit(ctx); err != nil {
 			return err
 		}
 	}
@@ -90,14 +72,54 @@ func (c *conn) purge(ctx context.Context, due int64) error {
 			return err
 		}
 	}
+	return c.transaction(ctx, func() error {
+		return c.exec(ctx, `UPDATE shard SET purge = 0 WHERE purge = ?`, purgeTruncate)
+	})
+}
+
+// transaction runs work under the write lock.
+func (c *conn) transaction(ctx context.Context, work func() error) error {
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
-	if err := c.exec(ctx, `UPDATE shard SET purge = 0 WHERE purge = ?`, purgeTruncate); err != nil {
+	if err := work(); err != nil {
 		c.rollback()
 		return err
 	}
 	return c.commit(ctx)
+}
+
+// purgeStep does a part of writing anew the segments that hold dead documents,
+// and returns what is due then.
+func (c *conn) purgeStep(ctx context.Context) (due int64, err error) {
+	running, err := c.segments(ctx, segmentMade)
+	if err != nil {
+		return 0, err
+	}
+	if len(running) == 0 {
+		live, err := c.segments(ctx, segmentLive)
+		if err != nil {
+			return 0, err
+		}
+		var marked []segment
+		for _, g := range live {
+			if g.dead > 0 && len(marked) < fanIn {
+				marked = append(marked, g)
+			}
+		}
+		merged, err := c.segments(ctx, segmentMerged)
+		switch {
+		case err != nil:
+			return 0, err
+		case len(marked) == 0 && len(merged) == 0:
+			return purgeTruncate, c.exec(ctx, `UPDATE shard SET purge = ?`, purgeTruncate)
+		case len(marked) > 0:
+			if _, err := c.beginMerge(ctx, marked); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return purgeMerge, c.proceed(ctx, purgeBytes)
 }
 
 // truncate empties the write-ahead log, once no reader needs it.

@@ -50,7 +50,7 @@ func fanOut(ctx context.Context, x *Index, n int) (err error) {
 	}
 	for range 3 {
 		for i, view := range all {
-			found, err := view.Match(ctx, []string{fmt.Sprint("word", i)}, nil)
+			found, err := query.Collect(ctx, view, []string{fmt.Sprint("word", i)}, nil)
 			if err != nil || len(found) != 1 {
 				return fmt.Errorf("match %d: %v, %w", i, found, err)
 			}
@@ -188,7 +188,7 @@ func TestOpenIsBounded(t *testing.T) {
 		check()
 	}
 	for i, view := range all {
-		if found, err := view.Match(t.Context(), []string{fmt.Sprint("word", i)}, nil); err != nil || len(found) != 1 {
+		if found, err := query.Collect(t.Context(), view, []string{fmt.Sprint("word", i)}, nil); err != nil || len(found) != 1 {
 			t.Errorf("match %d: %v, %v", i, found, err)
 		}
 		check()
@@ -236,7 +236,7 @@ func TestStaleView(t *testing.T) {
 	defer view.Close()
 	for x.giveUpOne() {
 	}
-	if found, err := view.Match(t.Context(), []string{"text"}, nil); len(found) != 1 || err != nil {
+	if found, err := query.Collect(t.Context(), view, []string{"text"}, nil); len(found) != 1 || err != nil {
 		t.Errorf("Match after giving up = %v, %v", found, err)
 	}
 	was := view.Generation()
@@ -244,7 +244,7 @@ func TestStaleView(t *testing.T) {
 	}
 	put(t, x, "two", "text")
 	for range 2 {
-		if found, err := view.Match(t.Context(), []string{"text"}, nil); !errors.Is(err, fault.StaleCursor) {
+		if found, err := query.Collect(t.Context(), view, []string{"text"}, nil); !errors.Is(err, fault.StaleCursor) {
 			t.Errorf("Match of a changed shard = %v, %v", found, err)
 		}
 	}

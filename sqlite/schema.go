@@ -19,7 +19,8 @@ const (
 	// 4: the records' own ids, by which copies in forks are recognised.
 	// 5: the tools of calls and results.
 	// 6: titles that sessions have for others.
-	schemaVersion = 6
+	// 7: an index of segments of our own.
+	schemaVersion = 7
 )
 
 // headerColumns are the columns of a session's header, in the order of bindHeader.
@@ -61,11 +62,12 @@ CREATE INDEX files_parent ON files (parent);
 CREATE INDEX files_fork ON files (f_parent) WHERE f_parent <> '';
 `
 
-// shardSchema is one workspace. A document's number (query.DocID) is the rowid
-// in words; the numbers of one session are contiguous from 0, in ascending seq.
+// shardSchema is one workspace. The numbers of the documents of one session
+// (query.DocID) are contiguous from 0, in ascending seq.
 //
 //   - shard: one row; its counters change in the transaction that changes the rest.
-//     purge says what deletions left to do: see purge.go; 0 is nothing.
+//     purge says what deletions left to do: see purge.go; 0 is nothing. birth
+//     tells a shard from one that was there before.
 //   - records: 64 packed records a row (record.go), keyed by document number / 64.
 //   - texts: the documents' texts in compressed blocks (text.go), keyed by the
 //     number of the first; size is uncompressed. A block never spans sessions.
@@ -82,7 +84,7 @@ CREATE INDEX files_fork ON files (f_parent) WHERE f_parent <> '';
 const shardSchema = `
 CREATE TABLE shard (
 	one INTEGER PRIMARY KEY CHECK (one = 1), workspace TEXT NOT NULL, generation INTEGER NOT NULL,
-	documents INTEGER NOT NULL, tokens INTEGER NOT NULL, next INTEGER NOT NULL, purge INTEGER NOT NULL
+	documents INTEGER NOT NULL, tokens INTEGER NOT NULL, next INTEGER NOT NULL, purge INTEGER NOT NULL, birth INTEGER NOT NULL
 );
 CREATE TABLE sessions (
 	num INTEGER PRIMARY KEY, entries INTEGER NOT NULL DEFAULT 0, source TEXT NOT NULL,
@@ -111,8 +113,7 @@ CREATE TABLE citations (
 CREATE TABLE checkpoints (
 	num INTEGER, seq INTEGER, part INTEGER NOT NULL, place INTEGER NOT NULL, inner INTEGER NOT NULL, PRIMARY KEY (num, seq)
 ) WITHOUT ROWID;
-CREATE VIRTUAL TABLE f USING fts5(t, content='', contentless_delete=1, detail=full, tokenize='ascii');
-`
+` + segmentSchema
 
 // isOurs checks what a database says of itself. It returns whether the schema
 // is older than ours and has to be made anew.
@@ -143,7 +144,7 @@ func (c *conn) build(ctx context.Context, at place) error {
 	// The time keeps generations of a shard that was made anew apart from earlier ones.
 	err := c.execAll(schema + fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d;`, application, schemaVersion))
 	if err == nil && !at.catalog {
-		err = c.exec(ctx, `INSERT INTO shard VALUES (1, ?, ?, 0, 0, 1, 0)`, at.workspace, time.Now().UnixNano())
+		err = c.exec(ctx, `INSERT INTO shard VALUES (1, ?1, ?2, 0, 0, 1, 0, ?2)`, at.workspace, time.Now().UnixNano())
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/postings"
 	"github.com/yorehq/yore/query"
 )
 
@@ -15,8 +16,11 @@ type snapshot struct {
 	x          *Index
 	at         place
 	generation uint64
+	birth      int64
 	totals     query.Totals
-	names      *names    // nil: not read yet
+	names      *names // nil: not read yet
+	segments   []*searched
+	matcher    postings.Matcher
 	block      textBlock // the texts read last
 
 	// Guarded by the mutex of x, but for c while uses is not 0.
@@ -59,9 +63,9 @@ func (s *snapshot) begin(ctx context.Context) (*conn, error) {
 		err = c.exec(ctx, `BEGIN`)
 		if err == nil {
 			// The first read fixes what the transaction sees.
-			err = c.rowsOf(ctx, `SELECT generation, documents, tokens FROM shard`, func(r row) error {
+			err = c.rowsOf(ctx, `SELECT generation, documents, tokens, birth FROM shard`, func(r row) error {
 				s.generation = r.uint64(0)
-				s.totals = query.Totals{Documents: r.int(1), Tokens: r.int(2)}
+				s.totals, s.birth = query.Totals{Documents: r.int(1), Tokens: r.int(2)}, r.int(3)
 				return nil
 			})
 		}
@@ -146,8 +150,6 @@ func (s *snapshot) leave() {
 }
 
 func (s *snapshot) Generation() uint64 { return s.generation }
-
-func (s *snapshot) Totals() query.Totals { return s.totals }
 
 // Sessions returns the sessions in ascending Num, from memory while the shard
 // has not changed.

@@ -45,8 +45,16 @@ func (x *Index) Write(ctx context.Context, workspace string, work func(ingest.Wr
 		return err
 	}
 	before := c.db.TotalChanges()
+	if c.pending != nil {
+		c.pending.reset() // of a transaction that failed
+	}
 	w := &writer{c: c}
-	err = work(w)
+	if err = work(w); err == nil {
+		err = w.flush(ctx)
+	}
+	if err == nil && c.db.TotalChanges() > before {
+		err = w.settle(ctx)
+	}
 	w.c = nil
 	if err != nil {
 		return err
@@ -91,6 +99,7 @@ func (x *Index) begin(ctx context.Context, at place) (*conn, error) {
 type writer struct {
 	c                 *conn
 	documents, tokens int64
+	added             int64 // bytes of segments
 	purge             bool
 }
 
@@ -317,8 +326,8 @@ func (w *writer) cutDocuments(ctx context.Context, k *cursor, n int64) error {
 		return err
 	}
 	return errors.Join(
+		w.cutSegments(ctx, k.num, uint32(n)),
 		w.c.exec(ctx, `DELETE FROM records WHERE block BETWEEN ? AND ?`, blockOf(from+blockDocs-1), blockOf(to)),
-		w.c.exec(ctx, `DELETE FROM f WHERE rowid BETWEEN ? AND ?`, int64(from), int64(to)),
 		w.c.exec(ctx, `DELETE FROM orders WHERE doc BETWEEN ? AND ?`, int64(from), int64(to)),
 		w.c.exec(ctx, `UPDATE sessions SET entries = ? WHERE num = ?`, n, k.num),
 	)

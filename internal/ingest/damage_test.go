@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
 )
 
@@ -38,7 +39,7 @@ func TestRefreshOverDamage(t *testing.T) {
 			return 0, err
 		}
 		defer view.Close()
-		hits, err := view.Match(t.Context(), []string{"light"}, nil)
+		hits, err := query.Collect(t.Context(), view, []string{"light"}, nil)
 		return len(hits), err
 	}
 	noise := make([]byte, 4096)

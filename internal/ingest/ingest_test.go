@@ -104,7 +104,7 @@ func (b *bench) found(phrase ...string) int {
 		return 0
 	}
 	defer snap.Close()
-	hits, err := snap.Match(b.t.Context(), phrase, nil)
+	hits, err := query.Collect(b.t.Context(), snap, phrase, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestAppendCostsWhatItAdds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer snap.Close()
-	if hits, err := snap.Match(t.Context(), []string{"heliotrope"}, nil); err != nil || len(hits) != 1 {
+	if hits, err := query.Collect(t.Context(), snap, []string{"heliotrope"}, nil); err != nil || len(hits) != 1 {
 		t.Errorf("another reader sees %v, %v", hits, err)
 	}
 }

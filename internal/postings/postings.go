@@ -82,11 +82,12 @@ type Source interface {
 
 // Sink takes the parts of a new segment, which it must copy or store before it returns.
 type Sink interface {
-	// Block stores a dictionary block under its first token; blocks ascend.
-	Block(first, data []byte) error
-
 	// Piece stores a piece; numbers ascend.
 	Piece(n int64, data []byte) error
+
+	// Block stores a dictionary block under its first token, as a piece with a
+	// number among theirs; tokens ascend.
+	Block(first []byte, n int64, data []byte) error
 }
 
 const (

@@ -18,7 +18,7 @@ type memory struct {
 	pieces map[int64][]byte
 }
 
-func (m *memory) Block(first, data []byte) error {
+func (m *memory) Block(first []byte, _ int64, data []byte) error {
 	if n := len(m.firsts); n > 0 && bytes.Compare(m.firsts[n-1], first) >= 0 {
 		return fmt.Errorf("block %q behind %q", first, m.firsts[n-1])
 	}
@@ -378,5 +378,5 @@ func BenchmarkBuild(b *testing.B) {
 
 type discard struct{}
 
-func (discard) Block(first, data []byte) error   { return nil }
-func (discard) Piece(n int64, data []byte) error { return nil }
+func (discard) Block([]byte, int64, []byte) error { return nil }
+func (discard) Piece(n int64, data []byte) error  { return nil }

@@ -243,7 +243,8 @@ func (w *segmentWriter) flush() error {
 		return nil
 	}
 	w.bytes += len(w.dict)
-	err := w.sink.Block(w.first, w.dict)
+	err := w.sink.Block(w.first, w.piece, w.dict)
+	w.piece++
 	w.dict = w.dict[:0]
 	return err
 }

@@ -62,7 +62,7 @@ func testMatches(t *testing.T, s Store) {
 				want = append(want, query.Posting{Doc: query.NewDocID(num, n), Count: count})
 			}
 		}
-		same(t, c.phrase, must[[]query.Posting](t)(view.Match(t.Context(), document.Terms(c.phrase), nil)), want)
+		same(t, c.phrase, must[[]query.Posting](t)(query.Collect(t.Context(), view, document.Terms(c.phrase), nil)), want)
 	}
 }
 
@@ -101,7 +101,7 @@ func testRandomMatches(t *testing.T, s Store) {
 	for i := range 400 {
 		phrase := document.Terms(text(1 + random.IntN(4)))
 		within := scopes[i%len(scopes)]
-		got := must[[]query.Posting](t)(view.Match(t.Context(), phrase, within))
+		got := must[[]query.Posting](t)(query.Collect(t.Context(), view, phrase, within))
 		same(t, fmt.Sprintf("%q within %v", phrase, within), got, counted(texts, phrase, within))
 		hits += len(got)
 	}
@@ -133,7 +133,7 @@ func testLongPhrases(t *testing.T, s Store) {
 	view := snapshot(t, s)
 	check := func(phrase []string, documents int) {
 		t.Helper()
-		got := must[[]query.Posting](t)(view.Match(t.Context(), phrase, nil))
+		got := must[[]query.Posting](t)(query.Collect(t.Context(), view, phrase, nil))
 		same(t, fmt.Sprint(len(phrase), " tokens"), got, counted(texts, phrase, nil))
 		if len(got) != documents {
 			t.Errorf("%d tokens are in %d documents, want %d", len(phrase), len(got), documents)
@@ -145,7 +145,7 @@ func testLongPhrases(t *testing.T, s Store) {
 	check(words[1:64], 2)
 	check(slices.Repeat([]string{"w"}, 64), 1)
 	check(slices.Repeat([]string{"w"}, 33), 1)
-	if _, err := view.Match(t.Context(), slices.Repeat([]string{"w"}, 65), nil); err == nil {
+	if _, err := query.Collect(t.Context(), view, slices.Repeat([]string{"w"}, 65), nil); err == nil {
 		t.Error("a phrase of 65 tokens was taken")
 	}
 }
@@ -158,11 +158,11 @@ func testQueriesAreData(t *testing.T, s Store) {
 	view := snapshot(t, s)
 	for _, token := range []string{``, `"`, `""`, `foo"`, `foo" OR "bar`, `foo*`, `^foo`, `t:foo`, `-foo`, `{t}`, `(`, `'`, `foo bar`, "foo\x00", `FOO`, `foo;`, `%`, `\`, "\xff"} {
 		for _, phrase := range [][]string{{token}, {"foo", token}, {token, "foo"}} {
-			same(t, fmt.Sprintf("%q", phrase), must[[]query.Posting](t)(view.Match(t.Context(), phrase, nil)), []query.Posting(nil))
+			same(t, fmt.Sprintf("%q", phrase), must[[]query.Posting](t)(query.Collect(t.Context(), view, phrase, nil)), []query.Posting(nil))
 		}
 	}
-	same(t, "no tokens", must[[]query.Posting](t)(view.Match(t.Context(), nil, nil)), []query.Posting(nil))
+	same(t, "no tokens", must[[]query.Posting](t)(query.Collect(t.Context(), view, nil, nil)), []query.Posting(nil))
 	for _, phrase := range [][]string{{"and"}, {"or"}, {"not"}, {"near"}, {"and", "or"}, {"t"}, {"f"}, {"rowid"}} {
-		same(t, fmt.Sprint(phrase), len(must[[]query.Posting](t)(view.Match(t.Context(), phrase, nil))), 1)
+		same(t, fmt.Sprint(phrase), len(must[[]query.Posting](t)(query.Collect(t.Context(), view, phrase, nil))), 1)
 	}
 }

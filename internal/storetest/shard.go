@@ -117,7 +117,7 @@ func testDocuments(t *testing.T, s Store) {
 	for i, text := range []string{"Find the bug", "grep bug", "", "…!"} {
 		same(t, fmt.Sprint("text ", i), must[string](t)(view.Text(t.Context(), ids[i])), text)
 	}
-	same(t, "totals", view.Totals(), query.Totals{Documents: 2, Tokens: 5})
+	same(t, "totals", must[query.Totals](t)(view.Totals(t.Context(), nil)), query.Totals{Documents: 2, Tokens: 5})
 	same(t, "entries", must[[]query.Row](t)(view.Sessions(t.Context()))[0].Documents, int64(4))
 
 	err := s.Write(t.Context(), home, func(w ingest.Writer) error {
@@ -154,7 +154,7 @@ func testTexts(t *testing.T, s Store) {
 			t.Errorf("text %d of the other session: %d bytes came back of %d", i, len(got), len(texts[i])+6)
 		}
 	}
-	same(t, "totals", view.Totals(), want)
+	same(t, "totals", must[query.Totals](t)(view.Totals(t.Context(), nil)), want)
 }
 
 // testManyBatches crosses the borders of whatever blocks a store keeps.
@@ -180,7 +180,7 @@ func testManyBatches(t *testing.T, s Store) {
 	same(t, "documents", must[[]query.Document](t)(view.Log(num).Documents(t.Context(), 0, seq)), want)
 	for n, d := range want {
 		same(t, "one document", must[[]query.Document](t)(view.Log(num).Documents(t.Context(), d.Seq, d.Seq)), want[n:n+1])
-		found := must[[]query.Posting](t)(view.Match(t.Context(), []string{fmt.Sprintf("number%d", n)}, nil))
+		found := must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{fmt.Sprintf("number%d", n)}, nil))
 		same(t, "its posting", found, []query.Posting{{Doc: d.Doc, Count: 1}})
 	}
 	same(t, "entries", must[[]query.Row](t)(view.Sessions(t.Context()))[0].Documents, int64(len(want)))
@@ -217,13 +217,13 @@ func testWithdraw(t *testing.T, s Store) {
 		})
 	}
 	view := snapshot(t, s)
-	same(t, "withdrawn", must[[]query.Posting](t)(view.Match(t.Context(), []string{"interrupted"}, nil)), []query.Posting(nil))
-	same(t, "withdrawn too", must[[]query.Posting](t)(view.Match(t.Context(), []string{"closing", "early"}, nil)), []query.Posting(nil))
-	same(t, "kept", len(must[[]query.Posting](t)(view.Match(t.Context(), []string{"went", "on"}, nil))), 70)
+	same(t, "withdrawn", must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"interrupted"}, nil)), []query.Posting(nil))
+	same(t, "withdrawn too", must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"closing", "early"}, nil)), []query.Posting(nil))
+	same(t, "kept", len(must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"went", "on"}, nil))), 70)
 	same(t, "text", must[string](t)(view.Text(t.Context(), query.NewDocID(num, 139))), "went on")
 	same(t, "last text", must[string](t)(view.Text(t.Context(), query.NewDocID(num, 138))), "kept 69")
 	same(t, "beyond", must[string](t)(view.Text(t.Context(), query.NewDocID(num, 140))), "")
-	same(t, "totals", view.Totals(), query.Totals{Documents: 140, Tokens: 280})
+	same(t, "totals", must[query.Totals](t)(view.Totals(t.Context(), nil)), query.Totals{Documents: 140, Tokens: 280})
 	same(t, "derived", must[[]int64](t)(view.Log(num).Derived(t.Context(), 138)), []int64(nil))
 	same(t, "surface", len(must[[]int64](t)(view.Log(num).Surface(t.Context()))), 140)
 }
@@ -243,13 +243,13 @@ func testClearDelete(t *testing.T, s Store) {
 	same(t, "state after Clear", must[[]ingest.Stored](t)(s.Peek(t.Context(), home)), before)
 	looking(t, s, func(view query.Snapshot) {
 		empty(t, view, first)
-		same(t, "alpha", must[[]query.Posting](t)(view.Match(t.Context(), []string{"alpha"}, nil)),
+		same(t, "alpha", must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"alpha"}, nil)),
 			[]query.Posting{{Doc: query.NewDocID(second, 0), Count: 1}, {Doc: query.NewDocID(second, 1), Count: 1}})
-		same(t, "totals", view.Totals(), query.Totals{Documents: 3, Tokens: 5})
+		same(t, "totals", must[query.Totals](t)(view.Totals(t.Context(), nil)), query.Totals{Documents: 3, Tokens: 5})
 	})
 	appendBatch(t, s, first, ingest.Batch{Entries: []ingest.Entry{talk(0, "anew")}})
 	looking(t, s, func(view query.Snapshot) {
-		same(t, "anew", must[[]query.Posting](t)(view.Match(t.Context(), []string{"anew"}, nil)), []query.Posting{{Doc: query.NewDocID(first, 0), Count: 1}})
+		same(t, "anew", must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"anew"}, nil)), []query.Posting{{Doc: query.NewDocID(first, 0), Count: 1}})
 		same(t, "old text", must[string](t)(view.Text(t.Context(), query.NewDocID(first, 0))), "anew")
 	})
 	write(t, s, func(w ingest.Writer) error { return w.Delete(t.Context(), second) })
@@ -257,7 +257,7 @@ func testClearDelete(t *testing.T, s Store) {
 	looking(t, s, func(view query.Snapshot) {
 		empty(t, view, second)
 		same(t, "sessions", len(must[[]query.Row](t)(view.Sessions(t.Context()))), 0)
-		same(t, "totals", view.Totals(), query.Totals{})
+		same(t, "totals", must[query.Totals](t)(view.Totals(t.Context(), nil)), query.Totals{})
 	})
 	if done, err := s.Purge(t.Context(), home); !done || err != nil {
 		t.Errorf("Purge = %v, %v", done, err)
@@ -268,7 +268,7 @@ func testClearDelete(t *testing.T, s Store) {
 	}
 	appendBatch(t, s, third, fill)
 	looking(t, s, func(view query.Snapshot) {
-		same(t, "after the purge", len(must[[]query.Posting](t)(view.Match(t.Context(), []string{"alpha"}, nil))), 2)
+		same(t, "after the purge", len(must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"alpha"}, nil))), 2)
 	})
 	err := s.Write(t.Context(), home, func(w ingest.Writer) error { return w.Append(t.Context(), second, &fill) })
 	if err == nil {
@@ -287,7 +287,7 @@ func empty(t *testing.T, view query.Snapshot, num int64) {
 	same(t, "derived", must[[]int64](t)(log.Derived(t.Context(), 0)), []int64(nil))
 	same(t, "checkpoint", must[session.Checkpoint](t)(log.Checkpoint(t.Context(), 50)), session.Checkpoint{})
 	same(t, "text", must[string](t)(view.Text(t.Context(), query.NewDocID(num, 0))), "")
-	same(t, "matches", must[[]query.Posting](t)(view.Match(t.Context(), []string{"alpha"}, []query.Span{query.SpanOf(num)})), []query.Posting(nil))
+	same(t, "matches", must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"alpha"}, []query.Span{query.SpanOf(num)})), []query.Posting(nil))
 }
 
 func testRollback(t *testing.T, s Store) {
@@ -320,7 +320,7 @@ func testRollback(t *testing.T, s Store) {
 	}()
 	view := snapshot(t, s)
 	same(t, "generation", view.Generation(), before.Generation())
-	same(t, "totals", view.Totals(), query.Totals{Documents: 1, Tokens: 1})
+	same(t, "totals", must[query.Totals](t)(view.Totals(t.Context(), nil)), query.Totals{Documents: 1, Tokens: 1})
 	same(t, "sessions", len(must[[]query.Row](t)(view.Sessions(t.Context()))), 1)
 	same(t, "text", must[string](t)(view.Text(t.Context(), query.NewDocID(num, 0))), "stays")
 	appendBatch(t, s, num, ingest.Batch{Entries: []ingest.Entry{talk(1, "goes on")}})
@@ -362,7 +362,7 @@ func testSnapshotStays(t *testing.T, s Store) {
 	same(t, "surface", must[[]int64](t)(view.Log(num).Surface(t.Context())), []int64{0, 1})
 	write(t, s, func(w ingest.Writer) error { return w.Delete(t.Context(), num) })
 	same(t, "generation", view.Generation(), generation)
-	same(t, "matches", len(must[[]query.Posting](t)(view.Match(t.Context(), []string{"early"}, nil))), 2)
+	same(t, "matches", len(must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"early"}, nil))), 2)
 	same(t, "states", must[[]query.Shadow](t)(view.Log(num).States(t.Context())), []query.Shadow(nil))
 	same(t, "sessions", len(must[[]query.Row](t)(view.Sessions(t.Context()))), 1)
 	same(t, "text", must[string](t)(view.Text(t.Context(), query.NewDocID(num, 1))), "early worm")
@@ -393,7 +393,7 @@ func testWorkspaces(t *testing.T, s Store) {
 			t.Errorf("workspace %q holds %v", w, all)
 		}
 		view := must[query.Snapshot](t)(s.Snapshot(t.Context(), w))
-		same(t, "matches", len(must[[]query.Posting](t)(view.Match(t.Context(), []string{"word"}, nil))), 1)
+		same(t, "matches", len(must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"word"}, nil))), 1)
 		view.Close()
 	}
 }

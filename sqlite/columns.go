@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"github.com/yorehq/yore/query"
+)
+
+// columnDocs is how many documents one row of columns holds.
+const columnDocs = 512
+
+// columns are what ranking and filters need of a run of documents, a column for
+// each fact, in the order of the segment. In a row: the number of documents,
+// then tokens, role, and, unpacked when first asked for, points, time, seq, kind
+// and flags. Numbers are varints, time and seq as differences.
+type columns struct {
+	tokens []int32
+	roles  []query.Role
+	rest   []columnRest
+
+	packed []byte // of rest, until it is unpacked
+	once   sync.Once
+	failed error
+}
+
+type columnRest struct {
+	points    uint32
+	kind      uint32
+	time, seq int64
+	flags     uint8
+}
+
+func (c *columns) add(r *record) {
+	c.tokens, c.roles = append(c.tokens, int32(r.tokens)), append(c.roles, r.role)
+	c.rest = append(c.rest, columnRest{r.points, r.kind, r.time, r.seq, r.flags})
+}
+
+// append adds documents of another.
+func (c *columns) append(from *columns, first, end int) {
+	c.tokens = append(c.tokens, from.tokens[first:end]...)
+	c.roles = append(c.roles, from.roles[first:end]...)
+	c.rest = append(c.rest, from.rest[first:end]...)
+}
+
+func (c *columns) remove(from, to int) {
+	c.tokens, c.roles, c.rest = slices.Delete(c.tokens, from, to), slices.Delete(c.roles, from, to), slices.Delete(c.rest, from, to)
+}
+
+func (c *columns) reset() {
+	c.tokens, c.roles, c.rest = c.tokens[:0], c.roles[:0], c.rest[:0]
+}
+
+func (c *columns) pack(first, end int) []byte {
+	out := binary.AppendUvarint(nil, uint64(end-first))
+	for _, t := range c.tokens[first:end] {
+		out = binary.AppendUvarint(out, uint64(t))
+	}
+	for _, r := range c.roles[first:end] {
+		out = append(out, byte(r))
+	}
+	var before columnRest
+	for _, r := range c.rest[first:end] {
+		out = binary.AppendUvarint(out, uint64(r.points))
+		out = binary.AppendUvarint(out, uint64(r.kind))
+		out = binary.AppendVarint(out, r.time-before.time)
+		out = binary.AppendVarint(out, r.seq-before.seq)
+		out = append(out, r.flags)
+		before = r
+	}
+	return seal(out)
+}
+
+// unpackColumns reads a row. What it returns does not change, and may be used by
+// any number of goroutines.
+func unpackColumns(data []byte) (*columns, error) {
+	data, err := unseal(data)
+	if err != nil {
+		return nil, err
+	}
+	n, size := binary.Uvarint(data)
+	if size <= 0 || n > columnDocs {
+		return nil, damage
+	}
+	data = data[size:]
+	c := &columns{tokens: make([]int32, n), roles: make([]query.Role, n)}
+	for i := range c.tokens {
+		v, size := binary.Uvarint(data)
+		if size <= 0 {
+			return nil, damage
+		}
+		c.tokens[i], data = int32(v), data[size:]
+	}
+	if len(data) < int(n) {
+		return nil, damage
+	}
+	for i := range c.roles {
+		c.roles[i] = query.Role(data[i])
+	}
+	c.packed = data[n:]
+	return c, nil
+}
+
+// unpack makes rest readable.
+func (c *columns) unpack() error {
+	c.once.Do(func() {
+		rest, data := make([]columnRest, len(c.tokens)), c.packed
+		var before columnRest
+		for i := range rest {
+			var at int
+			ok := true
+			unsigned := func() uint64 {
+				v, n := binary.Uvarint(data[at:])
+				ok = ok && n > 0
+				at += max(n, 0)
+				return v
+			}
+			signed := func() int64 {
+				v, n := binary.Varint(data[at:])
+				ok = ok && n > 0
+				at += max(n, 0)
+				return v
+			}
+			r := columnRest{points: uint32(unsigned()), kind: uint32(unsigned()), time: before.time + signed(), seq: before.seq + signed()}
+			if !ok || at >= len(data) {
+				c.failed = damage
+				return
+			}
+			r.flags = data[at]
+			rest[i], before, data = r, r, data[at+1:]
+		}
+		c.rest, c.packed = rest, nil
+	})
+	return c.failed
+}
+
+// document gives the i-th document its public form, but for what only records
+// hold: its tool and native id.
+func (c *columns) document(i int, id query.DocID, n *names) query.Document {
+	r := c.rest[i]
+	flags := record{flags: r.flags}
+	return query.Document{
+		Doc: id, Seq: r.seq, Time: r.time, Points: int32(r.points), Tokens: c.tokens[i], Type: n.types[r.kind], Role: c.roles[i],
+		Surface: flags.is(flagSurface), Provisional: flags.is(flagProvisional), Clipped: flags.is(flagClipped),
+	}
+}
+
+// columnCache keeps unpacked rows of columns. They never change, so they hold
+// for every generation of a shard.
+type columnCache struct {
+	mu   sync.Mutex
+	rows map[columnKey]*columns
+}
+
+// columnKey names a row of columns: birth tells shards apart.
+type columnKey struct{ birth, id int64 }
+
+// columnRows is how many rows are kept, of some 13 KB each.
+const columnRows = 8192
+
+func (k *columnCache) get(at columnKey) *columns {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.rows[at]
+}
+
+func (k *columnCache) put(at columnKey, c *columns) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.rows == nil || len(k.rows) >= columnRows {
+		k.rows = map[columnKey]*columns{}
+	}
+	k.rows[at] = c
+}
