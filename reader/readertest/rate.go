@@ -17,23 +17,33 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// Rate measures how fast a reader reads a log, text being its (decompressed)
-// bytes, and how fast the plain token loop of a JSON library passes over the
-// same bytes in the same run. It reports both in MB per CPU second, and their
-// ratio, which says more on a machine that others use as well.
+// Rate measures how fast a reader reads a log; text is its (decompressed) bytes.
 func Rate(b *testing.B, r reader.Reader, src reader.Source, text []byte) {
+	RateOf(b, text, func() error {
+		events := int64(0)
+		_, err := r.Read(context.Background(), src, reader.Position{}, func(e session.Event) error { events += e.Len(); return nil })
+		if err == nil && events == 0 {
+			err = errors.New("no events")
+		}
+		return err
+	})
+}
+
+// RateOf measures how fast work is done on the bytes of a log, and how fast the
+// plain token loop of a JSON library passes over the same bytes in the same run.
+// It reports both in MB per CPU second, and their ratio, which says more on a
+// machine that others use as well.
+func RateOf(b *testing.B, text []byte, work func() error) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
-	var reading, tokens time.Duration
+	var working, tokens time.Duration
 	rounds := 0
 	for b.Loop() {
 		start := cpuTime()
-		events := int64(0)
-		_, err := r.Read(context.Background(), src, reader.Position{}, func(e session.Event) error { events += e.Len(); return nil })
-		if err != nil || events == 0 {
-			b.Fatal(events, err)
+		if err := work(); err != nil {
+			b.Fatal(err)
 		}
-		reading += cpuTime() - start
+		working += cpuTime() - start
 		b.StopTimer()
 		start = cpuTime()
 		if err := tokenLoop(text); err != nil {
@@ -44,9 +54,9 @@ func Rate(b *testing.B, r reader.Reader, src reader.Source, text []byte) {
 		b.StartTimer()
 	}
 	rate := func(d time.Duration) float64 { return float64(rounds*len(text)) / 1e6 / max(d, 1).Seconds() }
-	b.ReportMetric(rate(reading), "MB/cpu-s")
+	b.ReportMetric(rate(working), "MB/cpu-s")
 	b.ReportMetric(rate(tokens), "tokens-MB/cpu-s")
-	b.ReportMetric(rate(reading)/rate(tokens), "of-tokens")
+	b.ReportMetric(rate(working)/rate(tokens), "of-tokens")
 }
 
 // tokenLoop passes over all tokens of a log in JSON lines.
