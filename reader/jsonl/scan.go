@@ -240,16 +240,10 @@ func scanEscaped(b []byte, i int) (int, bool) {
 }
 
 // plainText returns the index of the next byte of a string that means something:
-// a quote, a backslash or a control character. It looks at eight bytes at once,
-// by the usual arithmetic on words: a byte is below n if its high bit is set in
-// (word - n each) and was not before. Turning bit 1 puts the quote in the place of
-// the space and leaves the controls among themselves, so that all of these are
-// below 0x21. A borrow can mark a wrong byte only behind a right one.
+// a quote, a backslash or a control character.
 func plainText(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		low, slash := w^(ones*2), w^(ones*'\\')
-		if marks := ((low-ones*0x21)&^w | (slash-ones)&^slash) & highs; marks != 0 {
+		if marks := special(binary.LittleEndian.Uint64(b[i:])); marks != 0 {
 			return i + bits.TrailingZeros64(marks)>>3
 		}
 	}
@@ -257,4 +251,25 @@ func plainText(b []byte, i int) int {
 		i++
 	}
 	return i
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special marks the first quote, backslash or control character of eight bytes by
+// the high bit of its byte, with the usual arithmetic on words: a byte is below n
+// if its high bit is set in (word - n each) and was not before. Turning bit 1 puts
+// the quote in the place of the space and leaves the controls among themselves, so
+// that all of these are below 0x21. A borrow can mark a wrong byte only behind a
+// right one.
+func special(w uint64) uint64 {
+	return (w^(ones*2)-ones*0x21)&^w&highs | slashes(w)
+}
+
+// slashes marks the first backslash of a word by the high bit of its byte.
+func slashes(w uint64) uint64 {
+	w ^= ones * '\\'
+	return (w - ones) &^ w & highs
 }

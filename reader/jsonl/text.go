@@ -39,11 +39,6 @@ func (x *Index) Text(v []byte) string {
 	return text
 }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
 // ordinary returns where the first backslash is, or the length. A byte beyond
 // ASCII before the end of the text makes high other than 0.
 func ordinary(in []byte) (end int, high uint64) {
@@ -68,12 +63,6 @@ func ordinary(in []byte) (end int, high uint64) {
 		end = len(in)
 	}
 	return end, high
-}
-
-// slashes marks the first backslash of a word by the high bit of its byte.
-func slashes(w uint64) uint64 {
-	w ^= ones * '\\'
-	return (w - ones) &^ w & highs
 }
 
 // unescape replaces the escapes of a valid string's inside, the first of which
