@@ -13,14 +13,14 @@ const maxTitle = 80
 
 // textBlocks returns the text of a message's content, a text or a list of
 // blocks. Reasoning, images, calls and unknown kinds give nothing.
-func textBlocks(content []byte) []session.Block {
+func (r *record) textBlocks(content []byte) []session.Block {
 	if jsonl.IsString(content) {
-		return []session.Block{{Kind: session.TextBlock, Text: jsonl.Text(content)}}
+		return []session.Block{{Kind: session.TextBlock, Text: r.x.Text(content)}}
 	}
 	var out []session.Block
-	each(content, func(v []byte) {
-		if jsonl.Is(jsonl.Field(v, "type"), "text") {
-			out = append(out, session.Block{Kind: session.TextBlock, Text: jsonl.Text(jsonl.Field(v, "text"))})
+	r.each(content, func(b *block) {
+		if jsonl.Is(b.typ, "text") {
+			out = append(out, session.Block{Kind: session.TextBlock, Text: r.x.Text(b.text)})
 		}
 	})
 	return out
@@ -149,8 +149,8 @@ func withoutReminders(text string) string {
 }
 
 // resultBlocks returns the text of a tool result's content.
-func resultBlocks(content []byte) []session.Block {
-	blocks := textBlocks(content)
+func (r *record) resultBlocks(content []byte) []session.Block {
+	blocks := r.textBlocks(content)
 	if n := len(blocks); n > 0 {
 		blocks[n-1].Text = withoutReminders(blocks[n-1].Text)
 	}
@@ -184,22 +184,22 @@ func (r *record) attached() []session.Block {
 		return nil
 	}
 	var out []session.Block
-	each(r.rendered, func(v []byte) {
-		if text := jsonl.Field(v, "content"); jsonl.IsString(text) {
-			out = append(out, session.Block{Kind: session.TextBlock, Text: jsonl.Text(text)})
+	r.each(r.rendered, func(b *block) {
+		if jsonl.IsString(b.content) {
+			out = append(out, session.Block{Kind: session.TextBlock, Text: r.x.Text(b.content)})
 		}
 	})
 	if out != nil {
 		return out
 	}
-	content := jsonl.Field(r.attachment, "content")
-	if file := jsonl.Field(jsonl.Field(content, "file"), "content"); file != nil {
+	content := r.field(r.attachment, "content")
+	if file := r.field(r.field(content, "file"), "content"); file != nil {
 		content = file
 	}
-	return textBlocks(content)
+	return r.textBlocks(content)
 }
 
 // queuedText returns the text of a prompt that was queued while the agent worked.
 func (r *record) queuedText() []session.Block {
-	return textBlocks(jsonl.Field(r.attachment, "prompt"))
+	return r.textBlocks(r.field(r.attachment, "prompt"))
 }

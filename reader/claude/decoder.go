@@ -23,7 +23,8 @@ type decoder struct {
 	g       *graph
 	runs    runs // of a session's own file
 	small   small
-	out     []made // of the value at hand
+	x       *jsonl.Index // of the line at hand
+	out     []made       // of the value at hand
 	place   session.Place
 	time    int64 // of the record at hand
 	clipped bool  // the record at hand is not there as a whole
@@ -84,7 +85,7 @@ func (d *decoder) value(v []byte, place session.Place) ([]made, error) {
 		return d.unparsed(place), nil
 	}
 	d.out, d.place = d.out[:0], place
-	r := parseRecord(v)
+	r := recordOf(d.x, v)
 	if d.run.Name != "" && !d.owns(&r) {
 		return nil, nil
 	}
@@ -167,7 +168,7 @@ func nodeOf(r *record, ps []piece) *node {
 		}
 	}
 	if n.msg != 0 {
-		n.hash, n.blocks = hashBlocks(r.blocks, -1)
+		n.hash, n.blocks = r.hashBlocks(-1)
 	}
 	return n
 }
@@ -179,10 +180,12 @@ func (d *decoder) follow(r *record) {
 		d.small.Busy = r.talks() && !bytes.Contains(r.blocks, []byte("[Request interrupted"))
 	case assistantRecord:
 		d.small.Busy = !r.apiError
-		each(r.blocks, func(v []byte) {
-			d.small.Busy = d.small.Busy && !jsonl.Is(jsonl.Field(v, "type"), "text")
+		calls := false
+		r.each(r.blocks, func(b *block) {
+			d.small.Busy = d.small.Busy && !jsonl.Is(b.typ, "text")
+			calls = calls || b.isCall()
 		})
-		each(r.blocks, func(v []byte) { d.small.Busy = d.small.Busy || isCall(v) })
+		d.small.Busy = d.small.Busy || calls
 	}
 }
 
@@ -232,7 +235,7 @@ func (d *decoder) snapshotOf(r *record, n *node) *node {
 		if n.msg == 0 || o.pos < 0 || o.blocks == 0 || o.blocks >= n.blocks || len(o.seqs) != 1 {
 			continue
 		}
-		if hash, _ := hashBlocks(r.blocks, o.blocks); hash == o.hash {
+		if hash, _ := r.hashBlocks(o.blocks); hash == o.hash {
 			return o
 		}
 	}
@@ -381,7 +384,7 @@ func (d *decoder) clear(r *record) {
 		}
 		was, body := n.seqs[at], session.Body{Speaker: session.Tool, CallID: id}
 		if texts[i] != nil {
-			body.Blocks = []session.Block{{Kind: session.ResultBlock, Content: textBlocks(texts[i])}}
+			body.Blocks = []session.Block{{Kind: session.ResultBlock, Content: r.textBlocks(texts[i])}}
 		}
 		e := d.emit(session.Event{
 			Type: session.ToolResult, Op: session.Op{Kind: session.OpReplace, Start: was, End: was},

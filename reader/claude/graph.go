@@ -3,7 +3,6 @@ package claude
 import (
 	"slices"
 
-	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/session"
 )
 
@@ -308,8 +307,8 @@ func (g *graph) extends(r *record) bool {
 		return false
 	}
 	settled, continues := true, false
-	each(r.blocks, func(v []byte) {
-		if id := keyOf(jsonl.Field(v, "tool_use_id")); r.kind == userRecord && id != 0 {
+	r.each(r.blocks, func(b *block) {
+		if id := keyOf(b.callID); r.kind == userRecord && id != 0 {
 			made := g.byCall[id]
 			continues = continues || made != nil
 			settled = settled && (made != nil && !made.split || made == nil && !g.seen.has(id))

@@ -204,7 +204,7 @@ func makes(path, callID string) (made bool, by string) {
 		for _, v := range values {
 			r := parseRecord(objectOr(v))
 			found := false
-			each(r.blocks, func(b []byte) { found = found || isCall(b) && jsonl.Is(jsonl.Field(b, "id"), callID) })
+			r.each(r.blocks, func(b *block) { found = found || b.isCall() && jsonl.Is(b.id, callID) })
 			switch {
 			case !found || r.kind != assistantRecord:
 			case r.side:

@@ -52,9 +52,9 @@ func (m *made) within(text []byte, number int, lost bool) []byte {
 	r := parseRecord(text)
 	id := m.event.Body.CallID
 	found := text
-	each(r.blocks, func(v []byte) {
-		if jsonl.Is(jsonl.Field(v, "id"), id) || jsonl.Is(jsonl.Field(v, "tool_use_id"), id) {
-			found = v
+	r.each(r.blocks, func(b *block) {
+		if jsonl.Is(b.id, id) || jsonl.Is(b.callID, id) {
+			found = b.raw
 		}
 	})
 	return found

@@ -21,7 +21,7 @@ const (
 // such records, and later ones win.
 func (d *decoder) metadata(r *record) {
 	title := func(member string, k rank) {
-		d.title(r, strings.TrimSpace(jsonl.Text(jsonl.Field(r.raw, member))), k)
+		d.title(r, strings.TrimSpace(jsonl.Text(r.field(r.raw, member))), k)
 	}
 	switch r.kind {
 	case "custom-title":
@@ -51,7 +51,7 @@ const (
 // summaryLine takes in a title for the session that holds a leaf. Most name one
 // of another file.
 func (d *decoder) summaryLine(r *record) {
-	text, leaf := strings.TrimSpace(jsonl.Text(jsonl.Field(r.raw, "summary"))), jsonl.Field(r.raw, "leafUuid")
+	text, leaf := strings.TrimSpace(jsonl.Text(r.field(r.raw, "summary"))), r.field(r.raw, "leafUuid")
 	switch n := d.g.byID[keyOf(leaf)]; {
 	case n != nil && n.pos >= 0:
 		d.title(r, text, summaryTitle)
@@ -83,7 +83,7 @@ func (d *decoder) prompt(r *record, p *piece, ev *session.Event, surface bool) {
 	if d.small.Rank >= promptTitle || !surface || p.typ != session.UserMessage {
 		return
 	}
-	blocks := textBlocks(r.blocks)
+	blocks := r.textBlocks(r.blocks)
 	switch r.kind {
 	case attachmentRecord:
 		if r.subtype != "queued_command" {
@@ -107,13 +107,13 @@ func (d *decoder) prompt(r *record, p *piece, ev *session.Event, surface bool) {
 // pinned reports whether a last-prompt record says that the live path ends at
 // the leaf it names, whatever was written since.
 func (r *record) pinned() bool {
-	return yes(jsonl.Field(r.raw, "explicit")) || yes(jsonl.Field(r.raw, "rewound"))
+	return yes(r.field(r.raw, "explicit")) || yes(r.field(r.raw, "rewound"))
 }
 
 // lastPrompt takes in a note of the live leaf; a pinned one moves the path.
 func (d *decoder) lastPrompt(r *record) {
 	ev := session.Event{Type: nameOf(r)}
-	leaf := jsonl.Field(r.raw, "leafUuid")
+	leaf := r.field(r.raw, "leafUuid")
 	n := d.g.byID[keyOf(leaf)]
 	if r.pinned() && d.g.pending == nil && (n != nil || string(leaf) == "null") {
 		m := move{}
@@ -137,6 +137,6 @@ func (d *decoder) queued(r *record) {
 		return
 	}
 	d.emit(session.Event{Type: nameOf(r)}, nil, func() session.Body {
-		return session.Body{Speaker: session.Human, Blocks: textBlocks(r.content)}
+		return session.Body{Speaker: session.Human, Blocks: r.textBlocks(r.content)}
 	})
 }

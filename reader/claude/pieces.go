@@ -65,17 +65,17 @@ func (d *decoder) userPieces(r *record) []piece {
 	var out []piece
 	other := !jsonl.IsArray(r.blocks)
 	empty := true
-	each(r.blocks, func(v []byte) {
+	r.each(r.blocks, func(b *block) {
 		empty = false
-		if !jsonl.Is(jsonl.Field(v, "type"), "tool_result") {
+		if !jsonl.Is(b.typ, "tool_result") {
 			other = true
 			return
 		}
-		callID := jsonl.Text(jsonl.Field(v, "tool_use_id"))
+		callID, content := jsonl.Text(b.callID), b.content
 		out = append(out, piece{
-			typ: session.ToolResult, off: "claude/tool_result", surface: true, native: v, callID: callID,
+			typ: session.ToolResult, off: "claude/tool_result", surface: true, native: b.raw, callID: callID,
 			body: func() session.Body {
-				blocks, clipped := d.side.restore(resultBlocks(jsonl.Field(v, "content")))
+				blocks, clipped := d.side.restore(r.resultBlocks(content))
 				return session.Body{
 					Speaker: session.Tool, CallID: callID, Clipped: clipped,
 					Blocks: []session.Block{{Kind: session.ResultBlock, Content: blocks}},
@@ -89,7 +89,7 @@ func (d *decoder) userPieces(r *record) []piece {
 	return append(out, piece{
 		typ: session.UserMessage, off: "claude/user", surface: true,
 		body: func() session.Body {
-			blocks := textBlocks(r.blocks)
+			blocks := r.textBlocks(r.blocks)
 			speaker := r.speaker(d.sub, plain(blocks))
 			if speaker == session.Human {
 				for i := range blocks {
@@ -109,29 +109,28 @@ func assistantPieces(r *record) []piece {
 			if r.synthetic && !r.apiError {
 				return session.Body{Speaker: session.Assistant} // a filler, not the model's words
 			}
-			return session.Body{Speaker: session.Assistant, Blocks: textBlocks(r.blocks)}
+			return session.Body{Speaker: session.Assistant, Blocks: r.textBlocks(r.blocks)}
 		},
 	}}
 	if r.synthetic && r.apiError {
 		out[0].typ, out[0].surface = "claude/assistant/api-error", false
 	}
-	each(r.blocks, func(v []byte) {
-		if !isCall(v) {
+	r.each(r.blocks, func(b *block) {
+		if !b.isCall() {
 			return
 		}
-		callID := jsonl.Text(jsonl.Field(v, "id"))
-		out = append(out, piece{typ: session.ToolCall, native: v, callID: callID, body: func() session.Body {
+		callID, name, input := jsonl.Text(b.id), b.name, b.input
+		out = append(out, piece{typ: session.ToolCall, native: b.raw, callID: callID, body: func() session.Body {
 			return session.Body{Speaker: session.Action, CallID: callID, Blocks: []session.Block{{
-				Kind: session.CallBlock, Name: jsonl.Text(jsonl.Field(v, "name")), Text: string(jsonl.Field(v, "input")),
+				Kind: session.CallBlock, Name: jsonl.Text(name), Text: string(input),
 			}}}
 		}})
 	})
 	return out
 }
 
-func isCall(block []byte) bool {
-	kind := jsonl.Field(block, "type")
-	return jsonl.Is(kind, "tool_use") || jsonl.Is(kind, "server_tool_use") || jsonl.Is(kind, "mcp_tool_use")
+func (b *block) isCall() bool {
+	return jsonl.Is(b.typ, "tool_use") || jsonl.Is(b.typ, "server_tool_use") || jsonl.Is(b.typ, "mcp_tool_use")
 }
 
 func (d *decoder) attachmentPiece(r *record) piece {
@@ -159,7 +158,7 @@ func systemPiece(r *record) piece {
 		return piece{
 			typ: session.UserMessage, off: nameOf(r), surface: true,
 			body: func() session.Body {
-				return session.Body{Speaker: session.Injected, Blocks: textBlocks(r.content)}
+				return session.Body{Speaker: session.Injected, Blocks: r.textBlocks(r.content)}
 			},
 		}
 	}

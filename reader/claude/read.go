@@ -38,6 +38,7 @@ type line struct {
 // feed reads lines of a transcript into a decoder.
 type feed struct {
 	lines *jsonl.Lines
+	x     jsonl.Index
 	d     *decoder
 	at    int64 // behind the latest line
 	ended bool  // nothing more can be taken
@@ -97,7 +98,8 @@ func (s *feed) decode(l *line, visit func(value []byte, events []made) error) er
 	d := s.d
 	d.clipped = l.Clipped
 	text := bytes.TrimPrefix(l.Text, []byte("\xef\xbb\xbf"))
-	values, rest := jsonl.Values(text)
+	values, rest := s.x.Values(text)
+	d.x = &s.x
 	lost := l.Text == nil && l.End-l.Start > 1
 	if len(values) == 0 && len(rest) == 0 && (lost || len(bytes.TrimSpace(text)) > 0) {
 		// Nothing but NULs, or nothing that could be kept.
@@ -105,15 +107,12 @@ func (s *feed) decode(l *line, visit func(value []byte, events []made) error) er
 			return err
 		}
 	}
-	at := len(l.Text) - len(text)
 	place := func(v []byte, number int) session.Place {
 		if l.Clipped {
 			return session.Place{Offset: l.Start, Inner: int64(number) * glued}
 		}
-		at += bytes.Index(l.Text[at:], v)
-		start := l.Start + int64(at)
-		at += len(v)
-		return session.Place{Offset: start}
+		// Slices of one array: the capacities tell where.
+		return session.Place{Offset: l.Start + int64(cap(l.Text)-cap(v))}
 	}
 	for i, v := range values {
 		p := place(v, i)

@@ -1,10 +1,6 @@
 package claude
 
 import (
-	"hash/fnv"
-	"strconv"
-	"time"
-
 	"github.com/yorehq/yore/reader/jsonl"
 )
 
@@ -23,6 +19,7 @@ const syntheticModel = "<synthetic>"
 // record is one JSON object of a transcript. Its fields point into it.
 type record struct {
 	raw     []byte
+	x       *jsonl.Index // of its line; nil: none
 	kind    string
 	subtype string // of a system record, an attachment, a progress record or a queue operation
 
@@ -45,11 +42,60 @@ type record struct {
 	blocks                                 []byte // message.content
 }
 
-// key is an identity as the reader keeps it.
-func key(id string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(id))
-	return max(h.Sum64(), 1)
+// block is one block of a message's content, as it stands.
+type block struct{ raw, typ, text, id, name, input, content, callID []byte }
+
+// field is a member of a value of the record.
+func (r *record) field(v []byte, name string) []byte { return r.x.Field(v, name) }
+
+// each calls visit for the blocks of a list in the record.
+func (r *record) each(list []byte, visit func(b *block)) {
+	if !jsonl.IsArray(list) {
+		return
+	}
+	c := r.x.Enter(list)
+	for {
+		v, ok := c.Element()
+		if !ok {
+			return
+		}
+		b := block{raw: v}
+		if jsonl.IsObject(v) {
+			b.parse(r.x.Enter(v))
+		}
+		visit(&b)
+	}
+}
+
+func (b *block) parse(c jsonl.Cursor) {
+	for name, v, ok := c.Member(); ok; name, v, ok = c.Member() {
+		switch string(name) {
+		case "type":
+			b.typ = v
+		case "text":
+			b.text = v
+		case "id":
+			b.id = v
+		case "name":
+			b.name = v
+		case "input":
+			b.input = v
+		case "content":
+			b.content = v
+		case "tool_use_id":
+			b.callID = v
+		}
+	}
+}
+
+// key is an identity as the reader keeps it: its FNV-1a, but not 0.
+func key[T string | []byte](id T) uint64 {
+	const offset, prime = 0xcbf29ce484222325, 0x100000001b3
+	h := uint64(offset)
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * prime
+	}
+	return max(h, 1)
 }
 
 // keyOf is the key of a JSON string; 0 if v is none or empty.
@@ -57,15 +103,21 @@ func keyOf(v []byte) uint64 {
 	if !jsonl.Filled(v) {
 		return 0
 	}
+	if inner := v[1 : len(v)-1]; jsonl.Verbatim(inner) {
+		return key(inner)
+	}
 	return key(jsonl.Text(v))
 }
 
 func yes(v []byte) bool { return string(v) == "true" }
 
 // parseRecord finds the members that matter; v must be a valid JSON object.
-func parseRecord(v []byte) record {
-	r := record{raw: v}
-	c := jsonl.Enter(v)
+func parseRecord(v []byte) record { return recordOf(nil, v) }
+
+// recordOf is parseRecord for a value of the line that x is the index of.
+func recordOf(x *jsonl.Index, v []byte) record {
+	r := record{raw: v, x: x}
+	c := x.Enter(v)
 	var data, operation, subtype, request []byte
 	for {
 		name, m, ok := c.Member()
@@ -74,7 +126,7 @@ func parseRecord(v []byte) record {
 		}
 		switch string(name) {
 		case "type":
-			r.kind = jsonl.Text(m)
+			r.kind = kindOf(m)
 		case "subtype":
 			subtype = m
 		case "operation":
@@ -82,7 +134,9 @@ func parseRecord(v []byte) record {
 		case "data":
 			data = m
 		case "uuid":
-			r.id, r.nativeID = keyOf(m), jsonl.Text(m)
+			if r.nativeID = jsonl.Text(m); r.nativeID != "" {
+				r.id = key(r.nativeID)
+			}
 		case "parentUuid":
 			r.parent, r.root = keyOf(m), string(m) == "null"
 		case "timestamp":
@@ -120,31 +174,67 @@ func parseRecord(v []byte) record {
 	}
 	switch {
 	case r.kind == attachmentRecord:
-		r.subtype = jsonl.Text(jsonl.Field(r.attachment, "type"))
+		r.subtype = jsonl.Text(r.field(r.attachment, "type"))
 	case r.kind == progressRecord:
-		r.subtype = jsonl.Text(jsonl.Field(data, "type"))
+		r.subtype = jsonl.Text(r.field(data, "type"))
 	case operation != nil:
 		r.subtype = jsonl.Text(operation)
 	default:
 		r.subtype = jsonl.Text(subtype)
 	}
-	r.blocks = jsonl.Field(r.message, "content")
+	id, model := r.ofMessage()
 	if r.kind == assistantRecord {
-		if r.messageID = keyOf(jsonl.Field(r.message, "id")); r.messageID == 0 {
+		if r.messageID = keyOf(id); r.messageID == 0 {
 			r.messageID = keyOf(request)
 		}
-		r.synthetic = jsonl.Is(jsonl.Field(r.message, "model"), syntheticModel)
+		r.synthetic = jsonl.Is(model, syntheticModel)
 	}
 	return r
 }
 
+// ofMessage finds the members of the record's message.
+func (r *record) ofMessage() (id, model []byte) {
+	if !jsonl.IsObject(r.message) {
+		return nil, nil
+	}
+	c := r.x.Enter(r.message)
+	for name, v, ok := c.Member(); ok; name, v, ok = c.Member() {
+		switch string(name) {
+		case "content":
+			r.blocks = v
+		case "id":
+			id = v
+		case "model":
+			model = v
+		}
+	}
+	return id, model
+}
+
+// kindOf returns a record's type; the common ones are not copied.
+func kindOf(v []byte) string {
+	if !jsonl.IsString(v) {
+		return ""
+	}
+	switch string(v[1 : len(v)-1]) {
+	case userRecord:
+		return userRecord
+	case assistantRecord:
+		return assistantRecord
+	case systemRecord:
+		return systemRecord
+	case attachmentRecord:
+		return attachmentRecord
+	case progressRecord:
+		return progressRecord
+	}
+	return jsonl.Text(v)
+}
+
 // instant reads a time as records state it. Times before 1970 are none.
 func instant(v []byte) (int64, bool) {
-	if !jsonl.IsString(v) {
-		return 0, false
-	}
-	t, err := time.Parse(time.RFC3339, jsonl.Text(v))
-	if err != nil || t.UnixMilli() < 0 {
+	t, ok := jsonl.Instant(v)
+	if !ok || t.UnixMilli() < 0 {
 		return 0, false
 	}
 	return t.UnixMilli(), true
@@ -185,26 +275,20 @@ func each(list []byte, visit func(v []byte)) {
 	}
 }
 
-// hashBlocks hashes the first n blocks of a list, or all if n is negative.
-func hashBlocks(list []byte, n int) (hash uint64, count int) {
-	h := fnv.New64a()
-	each(list, func(v []byte) {
-		if n < 0 || count < n {
-			h.Write(strconv.AppendInt(nil, int64(len(v)), 10))
-			h.Write(v)
-			count++
-		}
-	})
-	return h.Sum64(), count
+// hashBlocks hashes the first n blocks of the message, or all if n is negative.
+func (r *record) hashBlocks(n int) (hash uint64, count int) {
+	if !jsonl.IsArray(r.blocks) {
+		return 0, 0
+	}
+	c := r.x.Enter(r.blocks)
+	for v, ok := c.Element(); ok && (n < 0 || count < n); v, ok = c.Element() {
+		hash = jsonl.Hash(hash, v)
+		count++
+	}
+	return hash, count
 }
 
 // hashContent hashes what a record says, so that a repetition is known.
 func (r *record) hashContent() uint64 {
-	h := fnv.New64a()
-	h.Write(r.blocks)
-	h.Write([]byte{0})
-	h.Write(r.attachment)
-	h.Write([]byte{0})
-	h.Write(r.content)
-	return h.Sum64()
+	return jsonl.Hash(jsonl.Hash(jsonl.Hash(0, r.blocks), r.attachment), r.content)
 }

@@ -99,7 +99,7 @@ func (s side) read(name string) (text string, cut, ok bool) {
 		return string(data[:maxMoved]), true, true
 	}
 	if strings.HasSuffix(name, ".json") && jsonl.Valid(data) {
-		if blocks := textBlocks(data[jsonl.SkipSpace(data, 0):]); len(blocks) > 0 {
+		if blocks := (&record{}).textBlocks(data[jsonl.SkipSpace(data, 0):]); len(blocks) > 0 {
 			return plain(blocks), false, true
 		}
 	}
