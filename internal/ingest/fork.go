@@ -21,7 +21,14 @@ import (
 //	c   r0 r1                    (nothing of its own) → an ancestor of both
 //
 // A member's parent is, of those whose own part begins earlier, the one that
-// shares most. Indexing goes from new to old, so that a fork may be in the
+// shares most. A parent that the log states is the one unless another member
+// shares more than the part that is stated to be copied: a copy of a fork keeps
+// the fork's marks, so that it states the fork's parent, and the fork's own part
+// would be found twice.
+//
+// Of two members that share a beginning one is always the later, so that each
+// event is the own one of one member alone. Subagents that stand in their
+// sessions' files are copied with them, and are families too. Indexing goes from new to old, so that a fork may be in the
 // index before its origin, and a log may be seen while its copies are still
 // being written: every new member, and every growth of one that has nothing of
 // its own yet, relates the whole family anew.
@@ -43,12 +50,12 @@ type mark struct {
 // relate finds out about the lineage of a session that is new or whose place in
 // its family is not settled yet, and of those that share its records.
 func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
-	if s.Root == "" || s.Header.Origin != "" || s.Settled {
+	if s.Root == "" || !s.copied() || s.Settled {
 		return nil
 	}
 	var family []*member
 	for _, other := range sl.stored {
-		if other.Root == s.Root && other.Header.Agent == s.Header.Agent && other.Header.Origin == "" && other.Problem == nil {
+		if other.Root == s.Root && other.Header.Agent == s.Header.Agent && other.Header.Origin == s.Header.Origin && other.copied() && other.Problem == nil {
 			family = append(family, &member{s: other})
 		}
 	}
@@ -73,6 +80,12 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 		}
 	}
 	return nil
+}
+
+// copied reports whether a session's records may have been copied into another
+// file: a subagent's only together with the session whose file it stands in.
+func (s *Stored) copied() bool {
+	return s.Header.Origin == "" || reader.FileOf(s.Source) != s.Source
 }
 
 // load reads which events of a log have ids of their own.
@@ -129,22 +142,41 @@ func (m *member) settled(family []*member) bool {
 	return true
 }
 
-// later reports whether m was made after other, as far as can be told: by what
-// the logs say, by what comes after the copies, or, of a log that has nothing
-// after them, by its being left alone since before the other went on.
+// later reports whether m was made after other: by what the logs say, by what
+// comes after the copies, or, of a log that has nothing after them, by its not
+// being left alone since before the other went on. Of two that nothing tells
+// apart it is the one whose id is greater.
 func (m *member) later(other *member) bool {
 	if a, b := m.s.Header.CreatedAt, other.s.Header.CreatedAt; a != b {
 		return a > b
 	}
 	_, first, mine := m.own(other)
 	_, theirs, its := other.own(m)
-	switch {
-	case mine && its:
-		return first.time > theirs.time
-	case mine:
-		return other.s.Position.Stamp.ModTime/1e6 <= first.time
+	touched := func(m *member) int64 {
+		if reader.FileOf(m.s.Source) != m.s.Source {
+			return -1 // its file goes on without it
+		}
+		return m.s.Position.Stamp.ModTime / 1e6
 	}
-	return false
+	greater := m.s.Header.ID > other.s.Header.ID
+	switch {
+	case mine && its && first.time != theirs.time:
+		return first.time > theirs.time
+	case mine && !its:
+		return touched(other) <= first.time
+	case its && !mine:
+		return touched(m) > theirs.time
+	}
+	return greater
+}
+
+// seeded returns how many leading marks the log states to be copied.
+func (m *member) seeded() int {
+	n := 0
+	for n < len(m.marks) && m.marks[n].seq < m.s.Header.SeedLength {
+		n++
+	}
+	return n
 }
 
 // relations decides who is whose fork.
@@ -155,10 +187,7 @@ func relations(family []*member) map[session.ID]Fork {
 		parents[m.s.Header.ID] = m.s.Header.ParentSession
 	}
 	for _, m := range family {
-		if m.s.Header.ParentSession != "" {
-			continue // the log says so itself
-		}
-		most := 0
+		most := m.seeded()
 		for _, other := range family {
 			if other == m || descends(parents, other.s.Header.ID, m.s.Header.ID) {
 				continue

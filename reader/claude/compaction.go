@@ -11,6 +11,10 @@ import (
 // blanked.
 const microcompaction = "microcompact_boundary"
 
+// refusal is the system record that names messages which were withdrawn because
+// another model answers in their place.
+const refusal = "model_refusal_fallback"
+
 // keeps reads which records a boundary says stay in the context, as they stand
 // on the path.
 func (g *graph) keeps(r *record) []uint64 {

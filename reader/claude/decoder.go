@@ -155,6 +155,7 @@ func (d *decoder) linked(r *record) {
 		d.join(r, n, ps)
 	}
 	d.clear(r)
+	d.retract(r)
 }
 
 // nodeOf makes the node of a record.
@@ -391,5 +392,22 @@ func (d *decoder) clear(r *record) {
 			Sources: []int64{was}, Reconstructed: true,
 		}, nil, func() session.Body { return body })
 		n.seqs[at] = e.Seq
+	}
+}
+
+// retract takes the messages that a record withdraws off the surface, for good:
+// they stay in the tree, and no branch brings them back.
+func (d *decoder) retract(r *record) {
+	if r.subtype != refusal {
+		return
+	}
+	old := surface(d.g.path)
+	each(jsonl.Field(r.raw, "retractedMessageUuids"), func(v []byte) {
+		if n := d.g.byID[keyOf(v)]; n != nil {
+			n.seqs = nil
+		}
+	})
+	if now := surface(d.g.path); len(now) != len(old) {
+		d.emit(session.Event{Type: "claude/retract", Op: selection(old, now), Reconstructed: true}, nil, nil)
 	}
 }

@@ -303,7 +303,7 @@ func (g *graph) extends(r *record) bool {
 	if !r.linked() {
 		return r.kind != "summary" && r.kind != "content-replacement" && !(r.kind == "last-prompt" && r.pinned())
 	}
-	if r.root || r.summary || r.boundary() || r.subtype == microcompaction || g.pending != nil || r.id != 0 && g.seen.has(r.id) {
+	if r.root || r.summary || r.boundary() || r.subtype == microcompaction || r.subtype == refusal || g.pending != nil || r.id != 0 && g.seen.has(r.id) {
 		return false
 	}
 	settled, continues := true, false

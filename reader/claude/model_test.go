@@ -23,12 +23,15 @@ type entry struct {
 	calls      []string
 	answers    string
 	kept       []string // of a boundary
+	withdrawn  []string // by a fallback
 	missing    bool     // its parent was never written
 	at         int
 	end        string // then: the live end when it was written
 }
 
-func (e *entry) talks() bool { return e.kind != "attachment" && e.kind != "boundary" }
+func (e *entry) talks() bool {
+	return e.kind != "attachment" && e.kind != "boundary" && e.kind != "fallback"
+}
 
 func (e *entry) record() rec {
 	switch e.kind {
@@ -45,6 +48,8 @@ func (e *entry) record() rec {
 		return result(e.id, e.parent, e.answers, "output of "+e.answers)
 	case "attachment":
 		return rec{"attachment", e.id, e.parent, object{"attachment": object{"type": "file", "content": e.id}}}
+	case "fallback":
+		return rec{"system", e.id, e.parent, object{"subtype": "model_refusal_fallback", "retractedMessageUuids": e.withdrawn}}
 	case "boundary":
 		m := object{"trigger": "auto"}
 		if e.kept != nil {
@@ -212,7 +217,7 @@ func (g *grower) step() {
 	list := g.live(len(g.all))
 	end := g.end()
 	pick := func(from []string) string { return from[g.random.IntN(len(from))] }
-	n := g.random.IntN(20)
+	n := g.random.IntN(21)
 	if g.tied && n >= 13 && n < 18 {
 		n = 19
 	}
@@ -254,6 +259,14 @@ func (g *grower) step() {
 		}
 		b := g.add(&entry{kind: "boundary", kept: kept})
 		g.add(&entry{kind: "summary", parent: b.id})
+	case n == 20: // another model answers in the place of some messages
+		var withdrawn []string
+		for _, id := range list {
+			if g.random.IntN(4) == 0 {
+				withdrawn = append(withdrawn, id)
+			}
+		}
+		g.add(&entry{kind: "fallback", parent: end, withdrawn: withdrawn})
 	default:
 		g.respond(end, false)
 	}
@@ -263,9 +276,12 @@ func (g *grower) step() {
 func (g *grower) visible(list []string) []string {
 	out := []string{}
 	for _, id := range list {
+		if slices.ContainsFunc(g.all, func(e *entry) bool { return slices.Contains(e.withdrawn, id) }) {
+			continue
+		}
 		i := slices.IndexFunc(g.all, func(e *entry) bool { return e.id == id })
 		switch e := g.all[i]; e.kind {
-		case "boundary":
+		case "boundary", "fallback":
 		case "result":
 			out = append(out, id+":"+e.answers)
 		default:

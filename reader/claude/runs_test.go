@@ -132,6 +132,13 @@ func (tm *team) write(i int, r rec) {
 		}
 		kept["uuids"] = ids
 	}
+	if list, ok := r.extra["retractedMessageUuids"].([]string); ok {
+		var ids []string
+		for _, id := range list {
+			ids = append(ids, own(id))
+		}
+		r.extra["retractedMessageUuids"] = ids
+	}
 	if i > 0 {
 		r = inline(tm.agents[i], r)[0]
 	}

@@ -96,6 +96,18 @@ func TestTraps(t *testing.T) {
 			[]string{"u1", "a1"},
 		},
 		{
+			"messages that a fallback withdraws leave the surface, and no rewind brings them back",
+			lines(hello, yes, user("u2", "a1", "more"),
+				rec{"system", "f", "u2", object{"subtype": "model_refusal_fallback", "retractedMessageUuids": []string{"a1", "nowhere"}}},
+				user("u3", "a1", "otherwise"), user("u4", "u2", "and back")),
+			[]string{
+				helloEvent, yesEvent, "user/message append human: more", "claude/system/model_refusal_fallback", "claude/retract select 0 [2]",
+				"claude/rewind select 0 []", "user/message append human: otherwise", "claude/branch select 0 [2]",
+				"user/message append human: and back",
+			},
+			[]string{"u1", "u2", "u4"},
+		},
+		{
 			"virtual records, error replies and hidden attachments stay off the surface",
 			lines(hello, user("v", "u1", "shown only", object{"isVirtual": true}),
 				rec{"assistant", "e", "u1", object{"isApiErrorMessage": true, "message": object{"model": "<synthetic>", "content": []object{textBlock("overloaded")}}}},

@@ -41,7 +41,9 @@ func tangle(in []byte) string {
 			extra["isVirtual"] = true
 		}
 		var r rec
-		switch in[0] % 14 {
+		switch in[0] % 15 {
+		case 14:
+			r = rec{"system", id, parent, object{"subtype": "model_refusal_fallback", "retractedMessageUuids": []string{name(in[3]), name(in[3] >> 3)}}}
 		case 0, 1:
 			r = user(id, parent, "prompt "+call)
 		case 2:
