@@ -95,6 +95,7 @@ var dependencies = []dependency{
 	{"github.com/BurntSushi/toml", "the configuration file; rewriting agents' TOML settings", []string{"internal/cli", "internal/setup"}, false},
 	{"go.yaml.in/yaml/v3", "DSH's settings are YAML: places in a text, so that it can be edited and checked", []string{"internal/setup"}, false},
 	{"golang.org/x/sys", "file locks and terminal queries that the standard library lacks", []string{"internal/cli", "internal/bench", "sqlite"}, false},
+	{"golang.org/x/term", "whether a stream is a terminal, and how wide it is, on every system", []string{"internal/cli"}, false},
 	{"github.com/google/go-cmp", "differences that a person can read", []string{"reader/readertest", "internal/storetest"}, true},
 	{"github.com/rogpeppe/go-internal", "testscript and txtar: the command line's behaviour as scripts", nil, true},
 }

@@ -204,6 +204,16 @@ func (v *View) List(ctx context.Context, filter query.SessionFilter, limit int, 
 	return v.engine.Sessions(ctx, filter, limit, cursor)
 }
 
+// Workspaces returns the workspaces that may be seen and have a session, sorted;
+// new files are looked for first.
+func (v *View) Workspaces(ctx context.Context) ([]string, error) {
+	all, err := v.engine.Workspaces(ctx)
+	if v.policy != Owner {
+		all = slices.DeleteFunc(all, func(w string) bool { return !slices.Contains(v.workspaces, w) })
+	}
+	return all, err
+}
+
 // Stats counts over the visible sessions that pass a filter; days are those of
 // zone (nil: UTC).
 func (v *View) Stats(ctx context.Context, filter query.SessionFilter, zone *time.Location) (query.Stats, error) {

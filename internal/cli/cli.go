@@ -174,6 +174,8 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
   yore events 5ae95e linker           the events of one of them
   yore read 5ae95e 12 -C 2            event 12 exactly as logged, and its neighbours
   yore demo                           a tour over samples, without any set-up`,
+		Args:                  func(root *cobra.Command, args []string) error { return unknownCommand(root, args) },
+		RunE:                  func(root *cobra.Command, _ []string) error { return root.Help() },
 		Version:               version(),
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
@@ -181,15 +183,17 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
 		PersistentPreRunE:     a.prepare,
 	}
 	root.SetVersionTemplate("yore {{.Version}}\n")
+	root.SetFlagErrorFunc(unknownFlag)
 	f := root.PersistentFlags()
 	f.String("index", "", "`DIR` of the index (default: below the user's cache folder)")
 	f.StringArray("root", nil, "where an agent keeps its sessions, as `AGENT=DIR`; repeatable, replaces the known places")
 	f.String("config", "", "configuration `FILE` (default: yore/config.toml in the user's configuration folder)")
 	f.String("log-level", "", "`LEVEL` of what is logged to standard error: debug, info, warn or error (default warn)")
 	root.AddCommand(
-		a.searchCommand(), a.eventsCommand(), a.listCommand(), a.readCommand(), a.traceCommand(), a.eventTraceCommand(),
-		a.indexCommand(), a.archiveCommand(), a.doctorCommand(), a.setupCommand(), a.mcpCommand(), a.webCommand(), a.demoCommand(), a.versionCommand(),
+		a.searchCommand(), a.eventsCommand(), a.listCommand(), a.showCommand(), a.statsCommand(), a.readCommand(), a.traceCommand(), a.eventTraceCommand(),
+		a.indexCommand(), a.archiveCommand(), a.doctorCommand(), a.setupCommand(), a.mcpCommand(), a.webCommand(), a.demoCommand(), a.manCommand(), a.versionCommand(),
 	)
+	a.offers(root)
 	return root
 }
 
@@ -250,11 +254,11 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 
 // unconfigured reports whether a command works whatever the configuration says.
 func unconfigured(cmd *cobra.Command) bool {
-	if cmd.HasParent() && cmd.Parent().Name() == "completion" {
+	if !cmd.HasParent() || cmd.Parent().Name() == "completion" {
 		return true
 	}
 	switch cmd.Name() {
-	case "version", "demo", "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+	case "version", "demo", "man", "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return true
 	}
 	return false

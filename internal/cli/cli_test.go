@@ -28,6 +28,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("TZ", "UTC")
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("YORE_ROOTS", "dsh="+filepath.Join(e.WorkDir, "logs"))
 			e.Setenv("YORE_INDEX", filepath.Join(e.WorkDir, "index"))

@@ -96,7 +96,7 @@ func (l *layers) oneOf(name, fallback string, words ...string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", wrong(origin, v, strings.Join(words[:len(words)-1], ", ")+" or "+words[len(words)-1])
+	return "", wrong(origin, v, orList(words)+didYouMean(v, words))
 }
 
 // count returns a setting that must be a number, not negative.
@@ -142,7 +142,7 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 	level, levelOrigin := l.value("log-level", "warn")
 	err6 := s.logLevel.UnmarshalText([]byte(level))
 	if err6 != nil {
-		err6 = wrong(levelOrigin, level, "debug, info, warn or error")
+		err6 = wrong(levelOrigin, level, orList(logLevels())+didYouMean(level, logLevels()))
 	}
 	if v, _ := l.value("max-inline-bytes", ""); v != "" {
 		n, err := l.count("max-inline-bytes", 0)
@@ -232,7 +232,7 @@ func (l *layers) read(home string) (map[string][]string, error) {
 	}
 	for agent, dirs := range f.Roots {
 		if !slices.Contains(readable(), agent) {
-			return nil, wrong("roots in "+path, agent, "one of the agents "+strings.Join(readable(), ", "))
+			return nil, wrong("roots in "+path, agent, "one of the agents "+strings.Join(readable(), ", ")+didYouMean(agent, readable()))
 		}
 		for i := range dirs {
 			if dirs[i], err = inHome(dirs[i], home, "roots."+agent+" in "+path); err != nil {
@@ -253,6 +253,8 @@ func inHome(path, home, origin string) (string, error) {
 	}
 	return path, nil
 }
+
+func logLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
 // readable names the agents whose folders can be read.
 func readable() []string {
@@ -282,7 +284,7 @@ func (a *app) sources(cmd *cobra.Command, fromFile map[string][]string, home str
 			return nil, wrong(origin, g, "AGENT=DIR")
 		}
 		if !slices.Contains(readable(), agent) {
-			return nil, wrong(origin, g, "AGENT=DIR with one of the agents "+strings.Join(readable(), ", "))
+			return nil, wrong(origin, g, "AGENT=DIR with one of the agents "+strings.Join(readable(), ", ")+didYouMean(agent, readable()))
 		}
 		abs, err := filepath.Abs(dir)
 		if err != nil {

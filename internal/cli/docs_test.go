@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 			describe(&b, c)
 		}
 	}
-	b.WriteString("\n## yore completion\n\n`yore completion bash|zsh|fish|powershell` prints a script that completes commands and flags in that shell.\n")
+	b.WriteString("\n## yore completion\n\n`yore completion bash|zsh|fish|powershell` prints a script that completes commands, flags, session ids and other values in that shell. `yore man` prints all of this as a manual page ([yore.1](man/yore.1)).\n")
 	if *update {
 		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
@@ -52,6 +52,24 @@ func TestPage(t *testing.T) {
 	}
 	if d := cmp.Diff(b.String(), string(got)); d != "" {
 		t.Errorf("docs/cli.md is not what the commands say (-want +got):\n%s", d)
+	}
+}
+
+// TestManual holds docs/man/yore.1 to the commands.
+func TestManual(t *testing.T) {
+	const file = "../../docs/man/yore.1"
+	want := manual((&app{}).newRoot())
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Errorf("docs/man/yore.1 is not what the commands say (-want +got):\n%s", d)
 	}
 }
 

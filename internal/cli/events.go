@@ -96,7 +96,7 @@ func (a *app) searchEvents(ctx context.Context, g *authz.Grant, o eventsOptions,
 	page.Coverage.Unreadable = 0
 	a.covered(page.Coverage)
 	if !o.json {
-		return a.emitPainted(render.EventsText(render.Events{Info: page.Info, Hits: page.Hits, Capped: page.More, Coverage: page.Coverage}, 0))
+		return a.emitMarked(render.EventsText(render.Events{Info: page.Info, Hits: page.Hits, Capped: page.More, Coverage: page.Coverage}, 0), text)
 	}
 	for _, h := range page.Hits {
 		if err := a.emitLine(render.EventHitJSON(page.Info.Header.Key(), h)); err != nil {
@@ -139,9 +139,7 @@ func (a *app) listEvents(ctx context.Context, g *authz.Grant, o eventsOptions, f
 	if err := a.emitPainted(b.String()); err != nil {
 		return err
 	}
-	if text := render.CoverageText(covered); text != "" {
-		a.note("%s", strings.TrimSuffix(text, "\n"))
-	}
+	a.noteCoverage(covered)
 	if list.Next != "" {
 		a.note("More events follow: --seq-from %d goes on, --limit takes more at once.", list.Entries[len(list.Entries)-1].Seq+1)
 	}

@@ -3,20 +3,21 @@ package cli
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/yorehq/yore"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/query"
-	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/session"
 )
+
+func availabilities() []string { return []string{string(query.Live), string(query.Persisted)} }
+
+func stateNames() []string {
+	return []string{session.Current.String(), session.Shadowed.String(), session.LogOnly.String()}
+}
 
 // sessionFlags choose sessions.
 type sessionFlags struct {
@@ -47,8 +48,8 @@ func (s *sessionFlags) filter(ctx context.Context, c *corpus) (query.SessionFilt
 		f.Agents = append(f.Agents, agent)
 	}
 	for _, v := range s.availability {
-		if v != string(query.Live) && v != string(query.Persisted) {
-			return f, fault.New(fault.InvalidFilter, "--availability is %q: want live or persisted", v)
+		if err := oneOf("--availability", v, availabilities()); err != nil {
+			return f, err
 		}
 		f.Availability = append(f.Availability, query.Availability(v))
 	}
@@ -72,7 +73,7 @@ const maxValues = 1000
 // checkFlags refuses flags that are given and say nothing, which would silently
 // choose nothing or everything, and lists without an end.
 func checkFlags(cmd *cobra.Command) error {
-	for _, name := range []string{"session", "agent", "parent", "availability", "type", "surface"} {
+	for _, name := range []string{"session", "agent", "parent", "availability", "type", "surface", "columns", "state", "role", "tool"} {
 		if f := cmd.Flags().Lookup(name); f == nil || !f.Changed {
 			continue
 		}
@@ -94,53 +95,6 @@ func checkFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-// knownAgent returns the agent of a name. The list is closed: a misspelled one
-// must not look like an agent without sessions.
-func knownAgent(name string) (session.Agent, error) {
-	var known []string
-	for _, r := range yore.Readers() {
-		if r.Agent() != archive.Agent { // whose sessions are of the others
-			known = append(known, string(r.Agent()))
-		}
-	}
-	if slices.Contains(known, name) {
-		return session.Agent(name), nil
-	}
-	text := fmt.Sprintf("--agent is %q: want %s or %s", name, strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
-	for _, k := range known {
-		if close(strings.ToLower(name), k) {
-			text += fmt.Sprintf("; did you mean %s?", k)
-			break
-		}
-	}
-	return "", fault.New(fault.InvalidFilter, "%s", text)
-}
-
-// close reports whether a word was likely meant: one begins with the other, or
-// at most two characters would have to be changed, put in or taken out.
-func close(given, meant string) bool {
-	if len(given) > 1 && (strings.HasPrefix(meant, given) || strings.HasPrefix(given, meant)) {
-		return true
-	}
-	row := make([]int, len(meant)+1) // of Levenshtein's table
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(given) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(meant) {
-			cost := diagonal
-			if given[i] != meant[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(meant)] <= min(2, len(meant)-1)
-}
-
 // eventFlags choose events.
 type eventFlags struct {
 	seqFrom, seqTo   int64
@@ -156,7 +110,7 @@ func (e *eventFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&e.timeTo, "time-to", "", "events at or before this `TIME`")
 	f.StringSliceVar(&e.types, "type", nil, "only these `TYPES`, such as user/message or tool/call")
 	f.StringSliceVar(&e.surfaces, "surface", nil, "only events with one of these `STATES`: current, shadowed, log-only")
-	f.Lookup("seq-to").DefValue = "" // the last one there is
+	f.Lookup("seq-to").DefValue = "0" // the last one there is
 }
 
 func (e *eventFlags) filter(cmd *cobra.Command) (query.EventFilter, error) {
@@ -173,7 +127,7 @@ func (e *eventFlags) filter(cmd *cobra.Command) (query.EventFilter, error) {
 	for _, s := range e.surfaces {
 		state, ok := session.ParseState(s)
 		if !ok {
-			return f, fault.New(fault.InvalidFilter, "--surface is %q: want current, shadowed or log-only", s)
+			return f, oneOf("--surface", s, stateNames())
 		}
 		f.States = append(f.States, state)
 	}
@@ -201,60 +155,4 @@ func checkLimit(limit int) error {
 		return fault.New(fault.InvalidLimit, "--limit is %d: want between 1 and %d", limit, query.MaxLimit)
 	}
 	return nil
-}
-
-// timeHelp is what every TIME may be.
-const timeHelp = `
-A TIME is a timestamp (2026-03-01T09:30Z, 2026-03-01T09:30:00.5+02:00), a day in
-UTC (2026-03-01: from its beginning, or to its end), or so long ago (90m, 12h, 7d).`
-
-// times reads a pair of bounds. Events have whole milliseconds: a bound between
-// two of them excludes the one that lies outside.
-func times(name, from, to string) (query.Range, error) {
-	var r query.Range
-	now := time.Now()
-	var lower, upper time.Time
-	if from != "" {
-		t, _, err := instant("--"+name+"-from", from, now)
-		if err != nil {
-			return r, err
-		}
-		lower = t
-		ms := t.Add(time.Millisecond - 1).UnixMilli()
-		r.From = &ms
-	}
-	if to != "" {
-		t, day, err := instant("--"+name+"-to", to, now)
-		if err != nil {
-			return r, err
-		}
-		if day {
-			t = t.AddDate(0, 0, 1).Add(-1)
-		}
-		upper = t
-		ms := t.UnixMilli()
-		r.To = &ms
-	}
-	if from != "" && to != "" && lower.After(upper) {
-		return r, fault.New(fault.InvalidFilter, "--%s-from lies after --%s-to", name, name)
-	}
-	return r, nil
-}
-
-// instant reads one TIME; day says that it names a whole one.
-func instant(flag, text string, now time.Time) (at time.Time, day bool, err error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00"} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, false, nil
-		}
-	}
-	if at, err := time.Parse(time.DateOnly, text); err == nil {
-		return at, true, nil
-	}
-	if m := regexp.MustCompile(`^(\d{1,5})([mhd])$`).FindStringSubmatch(text); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		unit := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[m[2]]
-		return now.Add(-time.Duration(n) * unit), false, nil
-	}
-	return at, false, fault.New(fault.InvalidFilter, "%s is %q: want a timestamp with Z or an offset (2026-03-01T09:30:00Z), a day (2026-03-01), or an age (90m, 12h, 7d)", flag, text)
 }

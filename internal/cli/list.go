@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"fmt"
+	"context"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +18,8 @@ type listOptions struct {
 	sessions sessionFlags
 	limit    int
 	text     string
+	columns  []string
+	sort     string
 	json     bool
 }
 
@@ -36,13 +38,17 @@ punctuation included; ` + "`yore search`" + ` ranks and folds instead.
   yore list --all --limit 10
   yore list --roots --created-from 2026-03-01 --created-to 2026-03-31
   yore list --parent 5ae95e
-  yore list --text 'exit status 1'`,
+  yore list --text 'exit status 1'
+  yore list --sort events --columns session,events,title
+  yore list --columns title,resume`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd, o) },
 	}
 	o.scope.flags(cmd)
 	o.sessions.flags(cmd)
 	cmd.Flags().StringVar(&o.text, "text", "", "only sessions with an event that holds this `TEXT` literally")
+	cmd.Flags().StringSliceVar(&o.columns, "columns", nil, "show these `COLUMNS`: "+strings.Join(columnNames(), ", "))
+	cmd.Flags().StringVar(&o.sort, "sort", "created", "sort by this `COLUMN`, latest, largest or a first; with - before it the other way round")
 	limitFlag(cmd, &o.limit, 50, "sessions")
 	jsonFlag(cmd, &o.json)
 	return cmd
@@ -51,6 +57,14 @@ punctuation included; ` + "`yore search`" + ` ranks and folds instead.
 func (a *app) list(cmd *cobra.Command, o listOptions) (err error) {
 	ctx := cmd.Context()
 	if err := checkLimit(o.limit); err != nil {
+		return err
+	}
+	columns, err := chooseColumns(o.columns, o.scope.all)
+	if err != nil {
+		return err
+	}
+	compare, usual, err := sortBy(o.sort)
+	if err != nil {
 		return err
 	}
 	c, closing, err := a.open(ctx, o.scope)
@@ -70,7 +84,7 @@ func (a *app) list(cmd *cobra.Command, o listOptions) (err error) {
 		return err
 	}
 	filter.Text = o.text
-	list, err := c.view.List(ctx, filter, o.limit, "")
+	list, err := c.sorted(ctx, filter, o.limit, compare, usual)
 	if err != nil {
 		return err
 	}
@@ -83,16 +97,42 @@ func (a *app) list(cmd *cobra.Command, o listOptions) (err error) {
 		}
 		return a.emitLine(render.CoverageJSON(list.Coverage, list.Next != ""))
 	}
-	if err := a.table(list.Sessions, o.scope.all); err != nil {
+	if len(list.Sessions) == 0 {
+		if err := a.emit("No session.\n"); err != nil {
+			return err
+		}
+		a.nothingIn(ctx, c)
+	} else if err := a.emitPainted(table(c, columns, list.Sessions, a.width())); err != nil {
 		return err
 	}
 	if list.Next != "" {
 		a.note("More sessions follow: --limit takes more.")
 	}
-	if text := render.CoverageText(list.Coverage); text != "" {
-		a.note("%s", strings.TrimSuffix(text, "\n"))
-	}
+	a.noteCoverage(list.Coverage)
 	return nil
+}
+
+// sorted lists sessions in an order of choice. Next says only whether there are more.
+func (c *corpus) sorted(ctx context.Context, filter query.SessionFilter, limit int, compare func(a, b query.Info) int, usual bool) (query.SessionList, error) {
+	if usual {
+		return c.view.List(ctx, filter, limit, "")
+	}
+	var all query.SessionList
+	for cursor := ""; ; {
+		list, err := c.view.List(ctx, filter, query.MaxLimit, cursor)
+		if err != nil {
+			return list, err
+		}
+		all.Sessions, all.Coverage = append(all.Sessions, list.Sessions...), list.Coverage
+		if cursor = list.Next; cursor == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(all.Sessions, compare)
+	if len(all.Sessions) > limit {
+		all.Sessions, all.Next = all.Sessions[:limit], "more"
+	}
+	return all, nil
 }
 
 // minute is a time as a list shows it.
@@ -102,38 +142,6 @@ func minute(ms int64) string {
 		return t
 	}
 	return t[:10] + " " + t[11:16] + "Z"
-}
-
-func (a *app) table(sessions []query.Info, workspaces bool) error {
-	if len(sessions) == 0 {
-		return a.emit("No session.\n")
-	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	head := "SESSION\tAGENT\tCREATED\tCHANGED\tEVENTS\t"
-	if workspaces {
-		head += "WORKSPACE\t"
-	}
-	fmt.Fprintln(w, head+"TITLE")
-	for _, i := range sessions {
-		changed := "-"
-		if i.Events > 0 {
-			changed = minute(i.Changed)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t", render.Name(string(i.Header.ID)), render.Name(string(i.Header.Agent)), minute(i.Header.CreatedAt), changed, i.Events)
-		if workspaces {
-			at := "-"
-			if i.Header.Cwd != "" {
-				at = render.Name(i.Header.Cwd)
-			}
-			fmt.Fprintf(w, "%s\t", at)
-		}
-		fmt.Fprintln(w, titleOf(i))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return a.emitPainted(b.String())
 }
 
 // titleOf is a title, or why there is none, on one safe line.

@@ -158,7 +158,7 @@ func (c *corpus) resolve(text string, infos []query.Info) (session.Key, error) {
 			return session.Key{}, c.ambiguous(text, found)
 		}
 	}
-	return session.Key{}, c.unknown(text)
+	return session.Key{}, c.unknown(text, infos)
 }
 
 // ambiguous refuses a text that names several sessions, with what tells them apart.
@@ -179,12 +179,17 @@ func (c *corpus) ambiguous(text string, found []query.Info) error {
 	return fault.New(fault.InvalidFilter, "several sessions have the id %s, %s: %s", render.Name(string(found[0].Header.ID)), how, names(found, true))
 }
 
-func (c *corpus) unknown(text string) error {
+// unknown says that no session has an id, and which one was likely meant.
+func (c *corpus) unknown(text string, infos []query.Info) error {
 	where := "in any workspace"
 	if !c.scope.All {
 		where = "in " + render.Name(c.scope.Workspaces[0])
 	}
-	return fault.New(fault.Unauthorized, "no session %s %s", render.Name(text), where)
+	var ids []string
+	for _, i := range infos {
+		ids = append(ids, string(i.Header.ID))
+	}
+	return fault.New(fault.Unauthorized, "no session %s %s%s", render.Name(text), where, didYouMean(text, ids))
 }
 
 // maxCandidates is how many ids a message names.
@@ -246,6 +251,13 @@ func (c *corpus) keys(ctx context.Context, ids []string) ([]session.Key, error) 
 		keys = append(keys, key)
 	}
 	return keys, nil
+}
+
+// noteCoverage says what an answer may have missed.
+func (a *app) noteCoverage(c session.Coverage) {
+	if text := render.CoverageText(c); text != "" {
+		a.note("%s", strings.TrimSuffix(text, "\n"))
+	}
 }
 
 // covered remembers what an answer may have missed.

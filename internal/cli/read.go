@@ -98,8 +98,39 @@ func (a *app) aim(cmd *cobra.Command, s scope, id, at string, use func(*authz.Gr
 
 // traceOptions are what both traces are asked.
 type traceOptions struct {
-	scope scope
-	json  bool
+	scope  scope
+	format string
+	json   bool
+}
+
+func (o *traceOptions) flags(cmd *cobra.Command) {
+	o.scope.flags(cmd)
+	cmd.Flags().StringVar(&o.format, "format", "text", "print `FORM`: "+orList(traceForms()))
+	jsonFlag(cmd, &o.json)
+	cmd.MarkFlagsMutuallyExclusive("format", "json")
+}
+
+func traceForms() []string { return []string{"text", "json", "mermaid", "svg"} }
+
+// check refuses a form that is not there.
+func (o *traceOptions) check() error {
+	if o.json {
+		o.format = "json"
+	}
+	return oneOf("--format", o.format, traceForms())
+}
+
+// emitTrace prints a trace as text, as JSON or as a picture.
+func (a *app) emitTrace(format, text string, line []byte, p func() render.Picture) error {
+	switch format {
+	case "json":
+		return a.emitLine(line)
+	case "mermaid":
+		return a.emit(p().Mermaid())
+	case "svg":
+		return a.emit(p().SVG())
+	}
+	return a.emitPainted(text)
 }
 
 func (a *app) traceCommand() *cobra.Command {
@@ -109,11 +140,16 @@ func (a *app) traceCommand() *cobra.Command {
 		Short: "Show where a session came from and what came from it",
 		Long: `Trace shows the sessions that a session was forked from or spawned by, nearest
 first, and the tree of its own forks and subagents. What lies outside the
-workspace is marked; --all shows it.`,
+workspace is marked; --all shows it. --format svg draws a picture that needs nothing
+else, --format mermaid writes the source of one.`,
 		Example: `  yore trace 5ae95e
+  yore trace 5ae95e --format svg > lineage.svg
   yore trace --all 5ae95e`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := o.check(); err != nil {
+				return err
+			}
 			c, closing, err := a.open(cmd.Context(), o.scope)
 			if err != nil {
 				return err
@@ -127,14 +163,10 @@ workspace is marked; --all shows it.`,
 			if err != nil {
 				return err
 			}
-			if o.json {
-				return a.emitLine(render.LineageJSON(l))
-			}
-			return a.emitPainted(render.LineageText(l))
+			return a.emitTrace(o.format, render.LineageText(l), render.LineageJSON(l), func() render.Picture { return render.LineagePicture(l) })
 		},
 	}
-	o.scope.flags(cmd)
-	jsonFlag(cmd, &o.json)
+	o.flags(cmd)
 	return cmd
 }
 
@@ -145,23 +177,24 @@ func (a *app) eventTraceCommand() *cobra.Command {
 		Short: "Show what replaced an event, what it replaced, and who cites it",
 		Long: `Event-trace shows the two relations of an event. Replacement: a compaction,
 pruning or rewind takes events out of the model's context and puts another in
-their place. Citation: an event names earlier ones as its sources.`,
-		Example: `  yore event-trace 5ae95e 14`,
-		Args:    cobra.ExactArgs(2),
+their place. Citation: an event names earlier ones as its sources. --format svg
+draws a picture that needs nothing else, --format mermaid writes the source of one.`,
+		Example: `  yore event-trace 5ae95e 14
+  yore event-trace 5ae95e 14 --format mermaid`,
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
 			return a.aim(cmd, o.scope, args[0], args[1], func(g *authz.Grant, seq int64) error {
 				r, err := g.TraceEvent(cmd.Context(), seq)
 				if err != nil {
 					return err
 				}
-				if o.json {
-					return a.emitLine(render.RelationsJSON(r))
-				}
-				return a.emitPainted(render.RelationsText(r))
+				return a.emitTrace(o.format, render.RelationsText(r), render.RelationsJSON(r), func() render.Picture { return render.RelationsPicture(r) })
 			})
 		},
 	}
-	o.scope.flags(cmd)
-	jsonFlag(cmd, &o.json)
+	o.flags(cmd)
 	return cmd
 }

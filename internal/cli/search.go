@@ -33,6 +33,9 @@ their own. Case, accents and the characters between words do not matter.
 Everything that is in the logs when the search begins is found: what is new is
 indexed first. When something may have been missed, the answer says so, and the
 exit code is 3.
+
+A session that its agent can take up again is shown with the command that does
+so. On a terminal what matched is underlined, unless NO_COLOR is set.
 ` + timeHelp,
 		Example: `  yore search linker fails
   yore search --match literal "ENOENT: no such file"
@@ -84,12 +87,15 @@ func (a *app) search(cmd *cobra.Command, o searchOptions, text string) (err erro
 	}
 	a.covered(page.Coverage)
 	if !o.json {
-		return a.emitPainted(render.SessionsText(render.Sessions{
-			Hits: page.Hits, Capped: page.More, Shared: page.Shared, Workspaces: o.scope.all, Coverage: page.Coverage,
-		}, 0))
+		if len(page.Hits) == 0 {
+			defer a.nothingIn(ctx, c)
+		}
+		return a.emitMarked(render.SessionsText(render.Sessions{
+			Hits: page.Hits, Capped: page.More, Shared: page.Shared, Workspaces: o.scope.all, Coverage: page.Coverage, Resume: c.Resume,
+		}, 0), text)
 	}
 	for _, h := range page.Hits {
-		if err := a.emitLine(render.SessionHitJSON(h)); err != nil {
+		if err := a.emitLine(render.SessionHitJSON(h, c.Resume(h.Info.Header))); err != nil {
 			return err
 		}
 	}

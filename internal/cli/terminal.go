@@ -6,27 +6,46 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"time"
 	"unicode"
+
+	"golang.org/x/term"
+
+	"github.com/yorehq/yore/internal/render"
 )
 
-// isTerminal reports whether a stream is a character device. /dev/null is one
-// too, where it does not matter what is written.
+// isTerminal reports whether a stream is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width returns how many columns the terminal has that the answer goes to; 0
+// where it goes elsewhere, or where nobody can tell.
+func (a *app) width() int { return columns(a.screen, a.raw) }
+
+func columns(screen bool, w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !screen || !ok {
+		return 0
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
 }
 
 type style string
 
 const (
-	bold style = "1"
-	dim  style = "2"
-	red  style = "31;1"
+	bold    style = "1"
+	dim     style = "2"
+	red     style = "31;1"
+	green   style = "32;1"
+	yellow  style = "33"
+	blue    style = "34;1"
+	magenta style = "35"
+	marked  style = "1;4"
 )
 
 // colours reports whether styles may be used on a screen.
@@ -81,7 +100,10 @@ func harmless(text string) string {
 // emitPainted prints a text whose lines carry the structure: on a terminal the
 // first word of a line that is not indented is bold, and what names an event is
 // dim.
-func (a *app) emitPainted(text string) error {
+func (a *app) emitPainted(text string) error { return a.emitMarked(text, "") }
+
+// emitMarked is emitPainted with what answers a query marked in the snippets.
+func (a *app) emitMarked(text, query string) error {
 	if !a.colours(a.screen) {
 		return a.emit(strings.TrimSuffix(text, "\n") + "\n")
 	}
@@ -90,7 +112,9 @@ func (a *app) emitPainted(text string) error {
 		switch {
 		case strings.HasPrefix(line, " #"):
 			head, rest, _ := strings.Cut(line, ": ")
-			line = a.paint(a.screen, dim, head+":") + " " + rest
+			line = a.paint(a.screen, dim, head+":") + " " + a.markMatches(rest, query)
+		case strings.HasPrefix(line, " resume: "):
+			line = a.paint(a.screen, dim, strings.TrimSuffix(line, "\n")) + "\n"
 		case line[0] != ' ' && line[0] != '\n':
 			head, rest, more := strings.Cut(line, " ")
 			if more {
@@ -104,34 +128,18 @@ func (a *app) emitPainted(text string) error {
 	return nil
 }
 
+// markMatches paints what of a line answers a query.
+func (a *app) markMatches(line, query string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range render.Marks(line, query) {
+		b.WriteString(line[at:m.Start] + a.paint(a.screen, marked, line[m.Start:m.End]))
+		at = m.End
+	}
+	return b.String() + line[at:]
+}
+
 // note tells the person something that is no part of the answer.
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.errs, format+"\n", args...)
-}
-
-// bar shows how far indexing is, on a terminal only and not before it has
-// taken a moment. done takes it away again.
-func (a *app) bar() (progress func(done, total int), done func()) { return a.barOf("indexing") }
-
-// barOf is bar for another kind of work.
-func (a *app) barOf(work string) (progress func(done, total int), done func()) {
-	if !a.errScreen {
-		return nil, func() {}
-	}
-	began, drawn := time.Now(), time.Time{}
-	const width = 30
-	progress = func(done, total int) {
-		now := time.Now()
-		if total == 0 || now.Sub(began) < 300*time.Millisecond || now.Sub(drawn) < 50*time.Millisecond {
-			return
-		}
-		drawn = now
-		full := min(width, width*done/total)
-		fmt.Fprintf(a.errs, "\r%s [%s%s] %d of %d sessions", work, strings.Repeat("#", full), strings.Repeat(".", width-full), done, total)
-	}
-	return progress, func() {
-		if !drawn.IsZero() {
-			fmt.Fprintf(a.errs, "\r%s\r", strings.Repeat(" ", width+40))
-		}
-	}
 }

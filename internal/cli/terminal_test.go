@@ -5,11 +5,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/yorehq/yore/query"
 )
 
 // screen is an app whose output is taken for a terminal.
@@ -98,54 +95,5 @@ func TestBar(t *testing.T) {
 	}
 	if b.Len() != 0 {
 		t.Errorf("printed %q", b)
-	}
-}
-
-func TestTimes(t *testing.T) {
-	ms := func(v int64) *int64 { return &v }
-	const morning = 1772442000000 // 2026-03-02T09:00:00.000Z
-	const day = 1772409600000     // 2026-03-02T00:00:00.000Z
-	for _, tc := range []struct {
-		from, to string
-		want     query.Range
-		bad      bool
-	}{
-		{"", "", query.Range{}, false},
-		{"2026-03-02T09:00:00Z", "2026-03-02T09:00:00.000Z", query.Range{From: ms(morning), To: ms(morning)}, false},
-		{"2026-03-02T09:00Z", "", query.Range{From: ms(morning)}, false},
-		{"2026-03-02T11:00:00+02:00", "", query.Range{From: ms(morning)}, false},
-		{"2026-03-02T09:00:00.0005Z", "", query.Range{From: ms(morning + 1)}, false},
-		{"", "2026-03-02T09:00:00.0005Z", query.Range{To: ms(morning)}, false},
-		{"2026-03-02T09:00:00.0001Z", "2026-03-02T09:00:00.0002Z", query.Range{From: ms(morning + 1), To: ms(morning)}, false},
-		{"2026-03-02", "2026-03-02", query.Range{From: ms(day), To: ms(day + 86_400_000 - 1)}, false},
-		{"2026-03-03", "2026-03-02", query.Range{}, true},
-		{"2026-03-02T09:00:00", "", query.Range{}, true},
-		{"2026-02-29", "", query.Range{}, true},
-		{"yesterday", "", query.Range{}, true},
-		{"7w", "", query.Range{}, true},
-		{"-7d", "", query.Range{}, true},
-	} {
-		got, err := times("time", tc.from, tc.to)
-		if (err != nil) != tc.bad {
-			t.Errorf("%q to %q: %v", tc.from, tc.to, err)
-		}
-		if err == nil {
-			if d := cmp.Diff(tc.want, got); d != "" {
-				t.Errorf("%q to %q (-want +got):\n%s", tc.from, tc.to, d)
-			}
-		}
-	}
-}
-
-func TestAges(t *testing.T) {
-	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Time{
-		"0m": now, "90m": now.Add(-90 * time.Minute), "12h": now.Add(-12 * time.Hour), "7d": now.AddDate(0, 0, -7),
-		"99999d": now.AddDate(0, 0, -99999),
-	} {
-		got, day, err := instant("--x", text, now)
-		if err != nil || day || !got.Equal(want) {
-			t.Errorf("%s is %v, %v, %v; want %v", text, got, day, err, want)
-		}
 	}
 }

@@ -97,8 +97,10 @@ func SessionJSON(i query.Info) []byte { return encode(sessionOf(i)) }
 // SessionHitJSON is
 //
 //	{"session":{…},"parent":{"id","agent"}|"root"|"outside","event":{"seq","type","surface",
-//	 "time","snippet","matches","score"?,"partial"?,"clipped"?},"forks"?:[{"id","agent"},…]}
-func SessionHitJSON(h authz.SessionHit) []byte {
+//	 "time","snippet","matches","score"?,"partial"?,"clipped"?},"forks"?:[{"id","agent"},…],"resume"?}
+//
+// resume is the command that takes the session up again, if there is one.
+func SessionHitJSON(h authz.SessionHit, resume string) []byte {
 	var parent any = "root"
 	switch h.Parent.Kind {
 	case authz.ParentVisible:
@@ -115,7 +117,8 @@ func SessionHitJSON(h authz.SessionHit) []byte {
 		Parent  any         `json:"parent"`
 		Event   hitJSON     `json:"event"`
 		Forks   []keyJSON   `json:"forks,omitempty"`
-	}{sessionOf(h.Info), parent, hitOf(h.Best), forks})
+		Resume  string      `json:"resume,omitempty"`
+	}{sessionOf(h.Info), parent, hitOf(h.Best), forks, resume})
 }
 
 // EventHitJSON is

@@ -16,6 +16,8 @@ type Sessions struct {
 	Shared     bool // ids are shown as agent:id
 	Workspaces bool // the hits come from several workspaces: each says which
 	Coverage   session.Coverage
+
+	Resume func(session.Header) string // the command that takes a session up again; nil: not shown
 }
 
 // Events is the answer to a search in one session, best hits first.
@@ -55,6 +57,11 @@ func SessionsText(r Sessions, inline int) string {
 				fmt.Fprintf(&b, " and %d more", more)
 			}
 			b.WriteByte('\n')
+		}
+		if r.Resume != nil {
+			if command := r.Resume(h.Info.Header); command != "" {
+				b.WriteString(" resume: " + command + "\n")
+			}
 		}
 		list.add(b.String(), h.Best.Partial)
 	}
