@@ -92,6 +92,7 @@ var dependencies = []dependency{
 	{"golang.org/x/text", "Unicode normalisation, which the standard library lacks", []string{"internal/document"}, false},
 	{"github.com/rivo/uniseg", "grapheme clusters, so that a snippet never cuts a character in two", []string{"internal/document", "internal/render"}, false},
 	{"github.com/spf13/cobra", "command line: subcommands, help, completion", []string{"internal/cli"}, false},
+	{"github.com/spf13/pflag", "the flags of cobra's commands, walked over for the manual and for suggestions", []string{"internal/cli"}, false},
 	{"github.com/BurntSushi/toml", "the configuration file; rewriting agents' TOML settings", []string{"internal/cli", "internal/setup"}, false},
 	{"go.yaml.in/yaml/v3", "DSH's settings are YAML: places in a text, so that it can be edited and checked", []string{"internal/setup"}, false},
 	{"golang.org/x/sys", "file locks and terminal queries that the standard library lacks", []string{"internal/cli", "internal/bench", "sqlite"}, false},
