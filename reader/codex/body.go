@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -18,27 +17,45 @@ type piece struct {
 
 // contentTexts returns the text of a message's or a result's content: a list of
 // blocks, or one string. Images, audio and unknown kinds give nothing.
-func contentTexts(content []byte) []piece {
+func contentTexts(x *jsonl.Index, content []byte) []piece {
 	if jsonl.IsString(content) {
-		return []piece{{text: jsonl.Text(content)}}
+		return []piece{{text: x.Text(content)}}
 	}
 	if !jsonl.IsArray(content) {
 		return nil
 	}
 	var out []piece
-	c := jsonl.Enter(content)
+	c := x.Enter(content)
 	for i := 0; ; i++ {
 		v, ok := c.Element()
 		if !ok {
 			return out
 		}
-		switch kind := jsonl.Field(v, "type"); {
-		case jsonl.IsString(v):
-			out = append(out, piece{text: jsonl.Text(v), block: i})
-		case jsonl.Is(kind, "input_text"), jsonl.Is(kind, "output_text"), jsonl.Is(kind, "text"):
-			out = append(out, piece{text: jsonl.Text(jsonl.Field(v, "text")), block: i})
+		if jsonl.IsString(v) {
+			out = append(out, piece{text: x.Text(v), block: i})
+			continue
+		}
+		switch kind, text := typeAndText(x, v); x.Name(kind) {
+		case "input_text", "output_text", "text":
+			out = append(out, piece{text: x.Text(text), block: i})
 		}
 	}
+}
+
+func typeAndText(x *jsonl.Index, v []byte) (typ, text []byte) {
+	if !jsonl.IsObject(v) {
+		return nil, nil
+	}
+	c := x.Enter(v)
+	for name, value, ok := c.Member(); ok; name, value, ok = c.Member() {
+		switch string(name) {
+		case "type":
+			typ = value
+		case "text":
+			text = value
+		}
+	}
+	return typ, text
 }
 
 // item is a response item as the surface takes it.
@@ -58,12 +75,12 @@ type item struct {
 // parseItem takes a response item apart.
 func parseItem(f *fields) item {
 	it := item{id: jsonl.Text(f.id)}
-	switch kind := jsonl.Text(f.typ); kind {
+	switch kind := f.kind; kind {
 	case "message":
 		it.message(f)
 	case "agent_message":
 		it.typ, it.input = session.UserMessage, true
-		it.body = session.Body{Speaker: session.Injected, Blocks: textBlocks(contentTexts(f.content))}
+		it.body = session.Body{Speaker: session.Injected, Blocks: textBlocks(contentTexts(f.x, f.content))}
 		if text := jsonl.Text(f.message); text != "" && it.body.Blocks == nil {
 			it.body.Blocks = []session.Block{{Text: text}}
 		}
@@ -88,8 +105,8 @@ func parseItem(f *fields) item {
 }
 
 func (it *item) message(f *fields) {
-	pieces := contentTexts(f.content)
-	role := jsonl.Text(f.role)
+	pieces := contentTexts(f.x, f.content)
+	role := f.x.Name(f.role)
 	it.content = hashPieces(role, pieces, f.content)
 	if role == "assistant" {
 		it.typ, it.model = session.AssistantMessage, true
@@ -97,7 +114,7 @@ func (it *item) message(f *fields) {
 		return
 	}
 	it.typ, it.input = session.UserMessage, true
-	origins(pieces, jsonl.Field(f.passed, "content_item_kinds"))
+	origins(pieces, f.x.Field(f.passed, "content_item_kinds"))
 	it.body = userBody(role, pieces)
 	own := it.body.Speaker == session.Injected
 	it.turn = role == "user" && !own
@@ -212,7 +229,7 @@ func textBlocks(pieces []piece) []session.Block {
 }
 
 func callBody(f *fields, kind string) session.Body {
-	name := jsonl.Text(f.name)
+	name := f.x.Name(f.name)
 	if space := strings.TrimRight(jsonl.Text(f.namespace), "_"); strings.HasPrefix(space, "mcp__") {
 		name = space + "__" + name
 	}
@@ -230,15 +247,15 @@ func callBody(f *fields, kind string) session.Body {
 	}
 	return session.Body{
 		Speaker: session.Action, CallID: f.call(),
-		Blocks: []session.Block{{Kind: session.CallBlock, Name: name, Text: plainText(args)}},
+		Blocks: []session.Block{{Kind: session.CallBlock, Name: name, Text: plainText(f.x, args)}},
 	}
 }
 
 // plainText is a string as it is, and anything else as its JSON.
-func plainText(v []byte) string {
+func plainText(x *jsonl.Index, v []byte) string {
 	switch {
 	case jsonl.IsString(v):
-		return jsonl.Text(v)
+		return x.Text(v)
 	case string(v) == "null":
 		return ""
 	}
@@ -256,9 +273,9 @@ func (f *fields) call() string {
 func resultBody(f *fields) session.Body {
 	output := f.output
 	if jsonl.IsObject(output) {
-		output = jsonl.Field(output, "content") // the oldest form
+		output = f.x.Field(output, "content") // the oldest form
 	}
-	pieces := contentTexts(output)
+	pieces := contentTexts(f.x, output)
 	for i := range pieces {
 		pieces[i].text = inner(pieces[i].text)
 	}
@@ -297,14 +314,17 @@ func hashPieces(role string, pieces []piece, content []byte) uint64 {
 	return hashOf(parts...)
 }
 
-// hashOf hashes texts, never to 0.
+// hashOf hashes texts, never to 0: FNV-1a, with a NUL behind each.
 func hashOf(parts ...string) uint64 {
-	h := fnv.New64a()
+	const offset, prime = 0xcbf29ce484222325, 0x100000001b3
+	h := uint64(offset)
 	for _, p := range parts {
-		h.Write([]byte(p))
-		h.Write([]byte{0})
+		for i := range len(p) {
+			h = (h ^ uint64(p[i])) * prime
+		}
+		h *= prime
 	}
-	return max(h.Sum64(), 1)
+	return max(h, 1)
 }
 
 // maxTitle is how long a title made of a prompt may be, in code points.

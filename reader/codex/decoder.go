@@ -165,7 +165,7 @@ func (d *decoder) remember(k int, reached func(end int64) bool) {
 func (d *decoder) item(r *record) {
 	d.Items = true
 	it := parseItem(&r.in)
-	if string(jsonl.Field(r.metadata, "compaction_output")) == "true" {
+	if string(r.in.x.Field(r.metadata, "compaction_output")) == "true" {
 		d.log(r, r.logType(), session.Body{}) // the summary before it is put to use
 		return
 	}
@@ -239,10 +239,10 @@ func (d *decoder) event(r *record) {
 	case r.isEvent("web_search_end") && d.Outer:
 		body = say(session.Action, r.in.query)
 	case r.isEvent("item_completed"):
-		shown := fieldsOf(r.in.item)
+		shown := fieldsOf(r.in.x, r.in.item)
 		switch kind := shown.typ; {
 		case jsonl.Is(kind, "Plan"):
-			body = say(session.Assistant, jsonl.Field(r.in.item, "text"))
+			body = say(session.Assistant, r.in.x.Field(r.in.item, "text"))
 		case jsonl.Is(kind, "WebSearch") && d.Outer:
 			body = say(session.Action, shown.query)
 		}
@@ -281,7 +281,7 @@ func (d *decoder) nativeID(r *record, item int) string {
 			return jsonl.Text(id)
 		}
 		if id := r.in.callID; jsonl.Filled(id) && len(id) < 256 {
-			return jsonl.Text(id) + "/" + word(r.in.typ)
+			return jsonl.Text(id) + "/" + wordOf(r.in.kind)
 		}
 	}
 	if r.ordinal < 0 {

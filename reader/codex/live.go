@@ -121,7 +121,7 @@ func busy(ctx context.Context, root, id string) bool {
 		if !bytes.Contains(line, []byte(`"event_msg"`)) || !jsonl.Valid(line) || !jsonl.IsObject(line) {
 			continue
 		}
-		r := parseRecord(line)
+		r := parseRecord(nil, line)
 		switch {
 		case r.isEvent("task_started", "turn_started"):
 			open = true
@@ -212,7 +212,7 @@ func hasCall(tail []byte, callID string) bool {
 		if !bytes.Contains(line, []byte(callID)) || !jsonl.Valid(line) || !jsonl.IsObject(line) {
 			continue
 		}
-		r := parseRecord(line)
+		r := parseRecord(nil, line)
 		if !r.is(itemType) {
 			continue
 		}

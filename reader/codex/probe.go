@@ -47,7 +47,7 @@ func look(ctx context.Context, path string) (probe, error) {
 		if v.none {
 			continue
 		}
-		r := parseRecord(v.text)
+		r := parseRecord(v.x, v.text)
 		p.values++
 		if p.values == 1 {
 			first = r.time
@@ -100,11 +100,11 @@ var folderPattern = regexp.MustCompile(`<cwd>([^<\n]+)</cwd>|Current working dir
 func folderIn(r *record) string {
 	switch {
 	case r.is(contextType):
-		return jsonl.Text(jsonl.Field(r.payload, "cwd"))
+		return jsonl.Text(r.in.x.Field(r.payload, "cwd"))
 	case !r.is(itemType) || !jsonl.Is(r.in.typ, "message"):
 		return ""
 	}
-	for _, b := range contentTexts(r.in.content) {
+	for _, b := range contentTexts(r.in.x, r.in.content) {
 		if !strings.HasPrefix(strings.TrimSpace(b.text), "<environment_context>") {
 			continue
 		}

@@ -22,6 +22,7 @@ const (
 
 // record is one value of a log, as it stands.
 type record struct {
+	name                   string // its type; "": it has none
 	typ, payload, metadata []byte
 	in                     fields // of the payload
 	time                   int64  // epoch milliseconds; -1: none
@@ -32,9 +33,10 @@ type record struct {
 
 // parseRecord finds the members of an object. Early logs hold items and the
 // session's facts without an envelope; they are given one.
-func parseRecord(v []byte) record {
+// x is the index of its line, if there is one.
+func parseRecord(x *jsonl.Index, v []byte) record {
 	r := record{time: -1, ordinal: -1}
-	c := jsonl.Enter(v)
+	c := x.Enter(v)
 	for name, value, ok := c.Member(); ok; name, value, ok = c.Member() {
 		switch string(name) {
 		case "type":
@@ -66,12 +68,16 @@ func parseRecord(v []byte) record {
 			r.typ = []byte(`"` + metaType + `"`)
 		}
 	}
-	r.in = fieldsOf(r.payload)
+	r.name = x.Name(r.typ)
+	r.in = fieldsOf(x, r.payload)
 	return r
 }
 
 // fields are the members of an item or an event that matter here.
 type fields struct {
+	x    *jsonl.Index // of the line
+	kind string       // the type as text
+
 	typ, id, role, content, passed                             []byte
 	callID, name, namespace, arguments, input, action, prompt  []byte
 	output, message, query, item, turns, started, thread, turn []byte
@@ -79,17 +85,18 @@ type fields struct {
 }
 
 // fieldsOf finds them in one walk, for payloads can be long.
-func fieldsOf(v []byte) fields {
-	var f fields
+func fieldsOf(x *jsonl.Index, v []byte) fields {
+	f := fields{x: x}
 	if !jsonl.IsObject(v) {
 		return f
 	}
-	c := jsonl.Enter(v)
+	c := x.Enter(v)
 	for name, value, ok := c.Member(); ok; name, value, ok = c.Member() {
 		if to := f.member(string(name)); to != nil {
 			*to = value
 		}
 	}
+	f.kind = x.Name(f.typ)
 	return f
 }
 
@@ -141,14 +148,14 @@ func (f *fields) member(name string) *[]byte {
 	return nil
 }
 
-func (r *record) is(typ string) bool { return jsonl.Is(r.typ, typ) }
+func (r *record) is(typ string) bool { return r.name == typ }
 
 func (r *record) isEvent(kinds ...string) bool {
 	if !r.is(eventType) {
 		return false
 	}
 	for _, k := range kinds {
-		if jsonl.Is(r.in.typ, k) {
+		if r.in.kind == k {
 			return true
 		}
 	}
@@ -160,29 +167,33 @@ func instant(v []byte) int64 {
 	if !jsonl.IsString(v) || len(v) > 64 {
 		return -1
 	}
-	s := jsonl.Text(v)
-	for _, layout := range [...]string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			if ms := t.UnixMilli(); ms >= 0 && ms <= session.MaxSafe {
-				return ms
-			}
+	t, ok := jsonl.Instant(v)
+	if !ok {
+		var err error
+		if t, err = time.Parse("2006-01-02T15:04:05.999999999", jsonl.Text(v)); err != nil {
+			return -1
 		}
+	}
+	if ms := t.UnixMilli(); ms >= 0 && ms <= session.MaxSafe {
+		return ms
 	}
 	return -1
 }
 
 // logType is the type of an event that has none of the model's own.
 func (r *record) logType() string {
-	typ := "codex/" + word(r.typ)
+	var room [160]byte
+	typ := append(append(room[:0], "codex/"...), wordOf(r.name)...)
 	if (r.is(itemType) || r.is(eventType)) && jsonl.IsString(r.in.typ) {
-		typ += "/" + word(r.in.typ)
+		typ = append(append(typ, '/'), wordOf(r.in.kind)...)
 	}
-	return typ
+	return r.in.x.Intern(typ)
 }
 
 // word returns a type name that may stand in ours.
-func word(v []byte) string {
-	s := jsonl.Text(v)
+func word(v []byte) string { return wordOf(jsonl.Text(v)) }
+
+func wordOf(s string) string {
 	if s == "" || len(s) > 64 {
 		return "unknown"
 	}

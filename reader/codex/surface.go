@@ -141,13 +141,13 @@ type slot struct {
 // the place of one run is a replacement, anything else a select.
 func (d *decoder) compacted(r *record) {
 	message := jsonl.Text(r.in.message)
-	list := jsonl.Field(r.payload, "replacement_history")
+	list := r.in.x.Field(r.payload, "replacement_history")
 	if !jsonl.IsArray(list) {
 		d.compactedByRule(r, message)
 		return
 	}
 	defer func() { d.turns.compacted(d.next) }()
-	slots, told := d.slots(list, message)
+	slots, told := d.slots(r.in.x, list, message)
 	if at, ok := replacement(slots, d.nodes); ok && told {
 		d.replace(r, slots[at].fresh, at, len(d.nodes)-(len(slots)-at-1))
 		return
@@ -169,21 +169,21 @@ func (d *decoder) compacted(r *record) {
 // slots finds out what a compaction's list repeats: items with the id of a node,
 // then those with role and text of one. told says that its summary is in the
 // list, or that it has none that can be read.
-func (d *decoder) slots(list []byte, message string) (slots []slot, told bool) {
+func (d *decoder) slots(x *jsonl.Index, list []byte, message string) (slots []slot, told bool) {
 	f := newFinder(d.nodes)
 	told = message == ""
-	c := jsonl.Enter(list)
+	c := x.Enter(list)
 	for index := 0; ; index++ {
 		v, ok := c.Element()
 		if !ok {
 			break
 		}
-		in := fieldsOf(v)
+		in := fieldsOf(x, v)
 		it := parseItem(&in)
 		if !session.SurfaceType(it.typ) {
 			continue // no part of the surface, and recorded when it was made
 		}
-		asSummary(&it, in.content, message)
+		asSummary(x, &it, in.content, message)
 		told = told || it.body.Speaker == session.Summary && it.body.Blocks != nil
 		s := slot{fresh: &it, index: index}
 		if it.id != "" {
@@ -223,11 +223,11 @@ func replacement(slots []slot, before []node) (at int, ok bool) {
 }
 
 // asSummary marks the item that repeats a compaction's summary.
-func asSummary(it *item, content []byte, message string) {
+func asSummary(x *jsonl.Index, it *item, content []byte, message string) {
 	if it.typ != session.UserMessage || message == "" {
 		return
 	}
-	pieces := contentTexts(content)
+	pieces := contentTexts(x, content)
 	if len(pieces) == 1 && pieces[0].text == message {
 		it.body = session.Body{Speaker: session.Summary, Blocks: textBlocks(pieces)}
 	}

@@ -31,11 +31,12 @@ func kept() jsonl.Bounds { return jsonl.Kept(5, 6) }
 // the next one is asked for.
 type value struct {
 	text       []byte
-	start, end int64 // offsets in the decoded text
-	line       int64 // 1 is the first
-	clipped    bool  // text is shorter than what is there
-	none       bool  // no JSON object
-	full       bool  // there is more than can be kept of it
+	x          *jsonl.Index // of its line; nil: none
+	start, end int64        // offsets in the decoded text
+	line       int64        // 1 is the first
+	clipped    bool         // text is shorter than what is there
+	none       bool         // no JSON object
+	full       bool         // there is more than can be kept of it
 }
 
 // whyNot says why a value that is none is none.
@@ -55,10 +56,12 @@ type text struct {
 	dec   *zstd.Decoder
 	taken *counter // of the compressed file
 	lines *jsonl.Lines
+	x     jsonl.Index // of the latest line
 
 	queue []value
-	at    int64 // behind the latest value, or behind its line if it was the last one there
-	after int64 // what at becomes when the queue is empty
+	first [1]value // room for the queue
+	at    int64    // behind the latest value, or behind its line if it was the last one there
+	after int64    // what at becomes when the queue is empty
 	line  int64
 	ended bool
 	bytes int64  // of the file that were parsed
@@ -262,17 +265,17 @@ func (t *text) split(l jsonl.Line) {
 	long := l.End-l.Start > int64(kept().Line)
 	if long {
 		// What was clipped has no offsets within.
-		v := value{text: bytes.Trim(l.Text, padding), start: l.Start, end: l.End - 1, line: t.line, clipped: l.Clipped, full: l.Full}
-		v.none = l.Full || !jsonl.Valid(v.text) || !jsonl.IsObject(v.text)
-		t.queue = append(t.queue[:0], v)
+		v := value{text: bytes.Trim(l.Text, padding), start: l.Start, end: l.End - 1, line: t.line, clipped: l.Clipped, full: l.Full, x: &t.x}
+		v.none = l.Full || !t.x.Valid(v.text) || !jsonl.IsObject(v.text)
+		t.queue = append(t.first[:0], v)
 		return
 	}
-	t.queue = t.queue[:0]
+	t.queue = t.first[:0]
 	line, start := l.Text, l.Start
 	if start == 0 && bytes.HasPrefix(line, []byte(bom)) {
 		line, start = line[len(bom):], int64(len(bom))
 	}
-	values, rest := jsonl.Values(line)
+	values, rest := t.x.Values(line)
 	t.place(line, start, values, rest)
 }
 
@@ -281,7 +284,7 @@ func (t *text) place(line []byte, start int64, values [][]byte, rest []byte) {
 	add := func(v []byte, none bool) {
 		at += len(line[at:]) - len(bytes.TrimLeft(line[at:], padding))
 		t.queue = append(t.queue, value{
-			text: v, start: start + int64(at), end: start + int64(at+len(v)), line: t.line, none: none,
+			text: v, start: start + int64(at), end: start + int64(at+len(v)), line: t.line, none: none, x: &t.x,
 		})
 		at += len(v)
 	}
@@ -300,7 +303,7 @@ func (t *text) unfinished() {
 		return
 	}
 	start := t.lines.Offset()
-	values, _ := jsonl.Values(tail)
+	values, _ := t.x.Values(tail)
 	n := 0
 	for n < len(values) && jsonl.IsObject(values[n]) {
 		n++

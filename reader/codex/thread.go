@@ -274,7 +274,7 @@ func (t *thread) runPart(ctx context.Context, d *decoder, at *mark, until mark, 
 		}
 		r := record{ordinal: -1, time: -1}
 		if !v.none {
-			r = parseRecord(v.text)
+			r = parseRecord(v.x, v.text)
 		}
 		if l := p.Limit; l != nil && (r.ordinal >= l.End || r.ordinal < 0 && l.At > 0 && v.start >= l.At) {
 			limited = true

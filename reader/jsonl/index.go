@@ -26,6 +26,7 @@ type Index struct {
 
 	values  [][]byte
 	scratch []byte
+	names   map[string]string
 }
 
 // long is a value of at least longBytes. The values inside it follow it.

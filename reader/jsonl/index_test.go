@@ -192,3 +192,33 @@ func FuzzIndex(f *testing.F) {
 		}
 	})
 }
+
+// Names are what Text gives, remembered within bounds.
+func TestNames(t *testing.T) {
+	var x Index
+	for range 2 {
+		for i := range 2 * maxNames {
+			in := fmt.Sprintf(`"name %d"`, i)
+			if got := x.Name([]byte(in)); got != in[1:len(in)-1] {
+				t.Fatalf("%s is %q", in, got)
+			}
+		}
+		for _, in := range []string{`""`, `"a\nb"`, `"\ud800"`, "\"\xff\"", `17`, `null`, ``, `"` + strings.Repeat("long", 100) + `"`} {
+			if got, want := x.Name([]byte(in)), Text([]byte(in)); got != want {
+				t.Errorf("%s is %q, want %q", in, got, want)
+			}
+			if got, want := (*Index)(nil).Name([]byte(in)), Text([]byte(in)); got != want {
+				t.Errorf("%s without an index is %q, want %q", in, got, want)
+			}
+		}
+	}
+	if len(x.names) != maxNames {
+		t.Errorf("%d names are remembered", len(x.names))
+	}
+	name := []byte(`"assistant"`)
+	x.names = nil
+	x.Name(name)
+	if n := testing.AllocsPerRun(100, func() { x.Name(name) }); n != 0 {
+		t.Errorf("a name that is known costs %v allocations", n)
+	}
+}

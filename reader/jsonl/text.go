@@ -142,3 +142,40 @@ func hexRune(in []byte) rune {
 	}
 	return r
 }
+
+// Bounds of what an index remembers of names.
+const (
+	maxNames = 512
+	maxName  = 160 // bytes of one
+)
+
+// Name is Text for a string that is likely to come again in the log: a type, a
+// role, a tool. It is copied once.
+func (x *Index) Name(v []byte) string {
+	if !IsString(v) {
+		return ""
+	}
+	if inner := v[1 : len(v)-1]; len(inner) <= maxName && Verbatim(inner) {
+		return x.Intern(inner)
+	}
+	return x.Text(v)
+}
+
+// Intern returns a text as a string; one that has come before is not copied
+// again, up to a bound.
+func (x *Index) Intern(text []byte) string {
+	if x == nil || len(text) > maxName {
+		return string(text)
+	}
+	if s, ok := x.names[string(text)]; ok {
+		return s
+	}
+	s := string(text)
+	if x.names == nil {
+		x.names = make(map[string]string)
+	}
+	if len(x.names) < maxNames {
+		x.names[s] = s
+	}
+	return s
+}
