@@ -140,7 +140,7 @@ func (h *History) stored(ctx context.Context, files []ingest.FileRow) (map[strin
 			continue
 		}
 		asked[f.Header.Cwd] = true
-		rows, err := h.index.Peek(ctx, f.Header.Cwd)
+		rows, err := h.index.Peek(ctx, f.Header.Cwd, ingest.StoredLookup{})
 		if err != nil {
 			if fault.IsContext(err) {
 				return nil, err
@@ -234,7 +234,7 @@ func (h *History) outOfReach(ctx context.Context, files []ingest.FileRow) []Prob
 		}
 	}
 	for _, r := range h.roots {
-		folders, err := h.index.Folders(ctx, r.Path)
+		folders, err := h.index.Folders(ctx, ingest.FolderLookup{Root: r.Path})
 		if err != nil {
 			continue // Check says what is wrong with the catalog
 		}

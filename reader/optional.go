@@ -50,3 +50,32 @@ type Pruner interface {
 	// below a root; ok is false if it keeps it for ever. It only reads settings.
 	PrunesAfter(root string) (age time.Duration, ok bool)
 }
+
+// Elsewhere says whether sessions of a workspace come into other folders than
+// those that an agent puts new ones into.
+type Elsewhere uint8
+
+// The kinds.
+const (
+	Possible Elsewhere = iota // the agent may do so
+	ByHand                    // by hand only: restored, copied
+	Never                     // what lies elsewhere is no session of the workspace
+)
+
+// Placer is implemented by readers whose agent chooses a session's folder by
+// its workspace or by the day. It saves looks into folders that cannot hold, or
+// hardly ever hold, something new of a workspace.
+type Placer interface {
+	// Places returns the folders, relative to the root and separated by
+	// slashes, that a session of the workspace which is made now would be put
+	// into, and whether others, which do not lie below them, may get one.
+	Places(workspace string, now time.Time) (folders []string, others Elsewhere)
+}
+
+// Loner is implemented by readers that can tell from a position whether a
+// source depends on its primary file alone.
+type Loner interface {
+	// Alone reports that while the stamp of a position is the same, Revise finds
+	// the source Unchanged.
+	Alone(src Source, at Position) bool
+}

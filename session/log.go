@@ -33,6 +33,7 @@ type Scope struct {
 	Workspaces []string // each compared as an exact string; "" is the sessions without one
 	All        bool     // every workspace, whatever Workspaces says: the owner's scope
 	Only       *Key     // if set, no other session has to be up to date
+	Quick      bool     // if no workspace is named: look for new files only where they are likely
 }
 
 // Coverage says what an answer may have missed.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"math/bits"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
 )
 
@@ -34,16 +36,16 @@ func (q *conditions) add(term string, args ...any) {
 	q.terms, q.args = append(q.terms, term), append(q.args, args...)
 }
 
-// anyOf asks that a column holds one of the ids. The list is filled up to a
+// anyOf asks that a column holds one of the values. The list is filled up to a
 // power of two, so that few statements serve lists of every length.
-func (q *conditions) anyOf(column string, ids []session.ID) {
-	if len(ids) == 0 {
+func anyOf[T ~string](q *conditions, column string, values []T) {
+	if len(values) == 0 {
 		q.add(`0`)
 		return
 	}
-	args := make([]any, 1<<bits.Len(uint(len(ids)-1)))
+	args := make([]any, 1<<bits.Len(uint(len(values)-1)))
 	for i := range args {
-		args[i] = string(ids[min(i, len(ids)-1)])
+		args[i] = string(values[min(i, len(values)-1)])
 	}
 	q.add(column+` IN (`+marks(len(args))+`)`, args...)
 }
@@ -60,7 +62,7 @@ func (x *Index) Headers(ctx context.Context, which query.Lookup) ([]query.Known,
 	var q conditions
 	q.add(`NOT pending`)
 	if which.IDs != nil {
-		q.anyOf(`id`, which.IDs)
+		anyOf(&q, `id`, which.IDs)
 	}
 	if which.Parent != nil {
 		q.add(`(f_parent = ? AND f_parent <> '' OR parent = ? AND f_parent = '')`, string(*which.Parent), string(*which.Parent))
@@ -77,19 +79,92 @@ func (x *Index) Headers(ctx context.Context, which query.Lookup) ([]query.Known,
 	return all, err
 }
 
-// Folders returns the known folders of a root, by path.
-func (x *Index) Folders(ctx context.Context, root string) ([]ingest.Folder, error) {
+const folderColumns = `path, root, leaf, modified, listed`
+
+// Folders returns known folders of a root.
+func (x *Index) Folders(ctx context.Context, which ingest.FolderLookup) ([]ingest.Folder, error) {
 	var all []ingest.Folder
-	err := x.readCatalog(ctx, `SELECT path, root, leaf, modified, listed FROM folders WHERE root = ? ORDER BY path`, func(r row) error {
-		all = append(all, ingest.Folder{Path: r.text(0), Root: r.text(1), Leaf: r.bool(2), ModTime: r.int(3), Listed: r.int(4)})
+	ask := func(rest string, args ...any) error {
+		return x.readCatalog(ctx, `SELECT `+folderColumns+` FROM folders WHERE root = ? `+rest, func(r row) error {
+			all = append(all, ingest.Folder{Path: r.text(0), Root: r.text(1), Leaf: r.bool(2), ModTime: r.int(3), Listed: r.int(4)})
+			return nil
+		}, append([]any{which.Root}, args...)...)
+	}
+	switch {
+	case which.Paths != nil:
+		var q conditions
+		anyOf(&q, `path`, which.Paths)
+		err := ask(`AND `+q.terms[0]+` ORDER BY path`, q.args...)
+		return all, err
+	case which.Below != "":
+		low, high := below(which.Below)
+		err := ask(`AND (path = ? OR path >= ? AND path < ?) ORDER BY path`, which.Below, low, high)
+		return all, err
+	case which.Workspace != nil:
+		err := ask(`AND path IN (SELECT folder FROM files WHERE cwd = ? AND root = ? AND NOT pending) ORDER BY path`, *which.Workspace, which.Root)
+		return all, err
+	case which.Latest > 0:
+		err := ask(`AND modified = 0 ORDER BY path LIMIT ?`, which.Latest)
+		if left := which.Latest - len(all); err == nil && left > 0 {
+			err = ask(`AND modified <> 0 ORDER BY modified DESC LIMIT ?`, left)
+		}
+		return all, err
+	case which.Sweep.Count > 0:
+		total := 0
+		err := x.readCatalog(ctx, `SELECT count(*) FROM folders WHERE root = ?`, func(r row) error {
+			total = int(r.int(0))
+			return nil
+		}, which.Root)
+		if err != nil || total == 0 {
+			return nil, err
+		}
+		from := which.Sweep.From % total
+		err = ask(`ORDER BY path LIMIT ? OFFSET ?`, which.Sweep.Count, from)
+		if left := min(which.Sweep.Count-len(all), from); err == nil && left > 0 {
+			err = ask(`ORDER BY path LIMIT ?`, left)
+		}
+		return all, err
+	}
+	err := ask(`ORDER BY path`)
+	return all, err
+}
+
+// Below returns what is known inside a folder.
+func (x *Index) Below(ctx context.Context, folder string) (ingest.Inside, error) {
+	in := ingest.Inside{Folders: map[string]bool{}, Files: map[string]bool{}, Holders: map[string]bool{}}
+	low, high := below(folder)
+	err := x.readCatalog(ctx, `SELECT path FROM folders WHERE path >= ? AND path < ?`, func(r row) error {
+		in.Folders[r.text(0)] = true
 		return nil
-	}, root)
+	}, low, high)
+	if err != nil {
+		return in, err
+	}
+	err = x.readCatalog(ctx, `SELECT path FROM files WHERE path >= ? AND path < ?`, func(r row) error {
+		path := r.text(0)
+		in.Files[path], in.Holders[holder(path)] = true, true
+		return nil
+	}, low, high)
+	return in, err
+}
+
+// Catalogued returns the workspaces that headers state, sorted: one step in an
+// index for each, not one for each file.
+func (x *Index) Catalogued(ctx context.Context) ([]string, error) {
+	var all []string
+	err := x.readCatalog(ctx, `WITH RECURSIVE w (cwd) AS (
+		SELECT min(cwd) FROM files WHERE NOT pending UNION ALL
+		SELECT (SELECT min(cwd) FROM files WHERE NOT pending AND cwd > w.cwd) FROM w WHERE w.cwd IS NOT NULL
+	) SELECT cwd FROM w WHERE cwd <> '' OR cwd = '' AND EXISTS (SELECT 1 FROM files WHERE cwd = '' AND NOT pending AND id <> '')`, func(r row) error {
+		all = append(all, r.text(0))
+		return nil
+	})
 	return all, err
 }
 
 const fileColumns = `path, root, folder, reader, pending, ` + headerColumns + `, ` + forkColumns + `, ` + stampColumns + `, ` + problemColumns
 
-// Files returns catalogued files, by path. A pending file states no workspace.
+// Files returns catalogued files. A pending file states no workspace.
 func (x *Index) Files(ctx context.Context, which ingest.FileLookup) ([]ingest.FileRow, error) {
 	var q conditions
 	if which.Workspace != nil {
@@ -98,23 +173,40 @@ func (x *Index) Files(ctx context.Context, which ingest.FileLookup) ([]ingest.Fi
 	if which.Folder != nil {
 		q.add(`folder = ?`, *which.Folder)
 	}
+	if which.ID != nil {
+		q.add(`id = ?`, string(*which.ID))
+	}
 	if which.Pending {
 		q.add(`pending`)
 	}
 	if which.Path != nil {
 		q.add(`path = ?`, *which.Path)
 	}
+	rest := q.where()
+	if which.Latest > 0 {
+		rest += ` ORDER BY mtime DESC LIMIT ?`
+		q.args = append(q.args, which.Latest)
+	}
 	var all []ingest.FileRow
-	err := x.readCatalog(ctx, `SELECT `+fileColumns+` FROM files`+q.where()+` ORDER BY path`, func(r row) error {
-		all = append(all, ingest.FileRow{
-			Path: r.text(0), Root: r.text(1), Folder: r.text(2), Agent: session.Agent(r.text(3)), Pending: r.bool(4),
-			Header: r.header(5), Fork: r.fork(5 + headerWidth),
-			Stamp: r.stamp(5 + headerWidth + forkWidth), Problem: r.problem(5 + headerWidth + forkWidth + stampWidth),
-		})
+	var root, reads string
+	err := x.readCatalog(ctx, `SELECT path, root, reader, pending, head, `+forkColumns+`, `+stampColumns+`, `+problemColumns+` FROM files`+rest, func(r row) error {
+		var at places
+		path := r.text(at.next(1))
+		root, reads = r.same(at.next(1), root), r.same(at.next(1), reads)
+		f := ingest.FileRow{Path: path, Root: root, Folder: holder(path), Agent: session.Agent(reads), Pending: r.bool(at.next(1))}
+		f.Header, f.Fork = unpackHeader(r.ColumnRawBlob(at.next(1))), r.fork(at.next(forkWidth))
+		f.Stamp, f.Problem = r.stamp(at.next(stampWidth)), r.problem(at.next(problemWidth))
+		all = append(all, f)
 		return nil
 	}, q.args...)
+	if which.Latest == 0 {
+		slices.SortFunc(all, func(a, b ingest.FileRow) int { return strings.Compare(a.Path, b.Path) })
+	}
 	return all, err
 }
+
+// holder is the folder that holds a source's file.
+func holder(path string) string { return filepath.Dir(reader.FileOf(path)) }
 
 // Update applies removals, then puts, as a whole. It waits for the write lock a
 // bounded time, then fails with an error that wraps ingest.ErrBusy.

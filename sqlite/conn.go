@@ -69,6 +69,7 @@ func (c *conn) setUp(ctx context.Context) error {
 		return err
 	}
 	c.db.SetInterrupt(ctx)
+	// A reader too may have to make an older schema anew.
 	settings := `PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000;`
 	if c.writer {
 		settings += `PRAGMA cache_size = -16000;`
@@ -244,6 +245,14 @@ func (r row) bool(col int) bool     { return r.ColumnBool(col) }
 func (r row) blob(col int) []byte   { return r.ColumnBlob(col, nil) }
 func (r row) null(col int) bool     { return r.ColumnType(col) == sqlite3.NULL }
 func (r row) uint64(col int) uint64 { return uint64(r.ColumnInt64(col)) }
+
+// same returns a text that is most often the one of the row before.
+func (r row) same(col int, before string) string {
+	if text := r.ColumnRawText(col); string(text) != before {
+		return string(text)
+	}
+	return before
+}
 
 // rowsOf runs a statement and calls each for every row; each must not use the
 // connection.

@@ -76,7 +76,7 @@ func wholeCall(t *testing.T, dir string) (found int, err error) {
 		return 0, err
 	}
 	defer x.Close()
-	stored, err := x.Peek(t.Context(), workspace)
+	stored, err := x.Peek(t.Context(), workspace, ingest.StoredLookup{})
 	if err != nil {
 		return 0, err
 	}
@@ -326,7 +326,7 @@ func TestReplacedShard(t *testing.T) {
 			return err
 		}},
 		{"Peek", func(x *Index) error {
-			_, err := x.Peek(t.Context(), workspace)
+			_, err := x.Peek(t.Context(), workspace, ingest.StoredLookup{})
 			return err
 		}},
 		{"Write", func(x *Index) error {
@@ -338,7 +338,7 @@ func TestReplacedShard(t *testing.T) {
 				x := openAt(t, t.TempDir())
 				y := openAt(t, x.dir)
 				put(t, x, "one", "text")
-				if all, err := y.Peek(t.Context(), workspace); len(all) != 1 || err != nil {
+				if all, err := y.Peek(t.Context(), workspace, ingest.StoredLookup{}); len(all) != 1 || err != nil {
 					t.Fatalf("Peek = %v, %v", all, err)
 				}
 				path := x.shardOf(workspace).path
@@ -370,7 +370,7 @@ func TestDamageBetween(t *testing.T) {
 	}
 	path := x.shardOf(workspace).path
 	x.dropIdle(path) // into the file with all of it
-	if all, err := x.Peek(t.Context(), workspace); len(all) != 1 || err != nil {
+	if all, err := x.Peek(t.Context(), workspace, ingest.StoredLookup{}); len(all) != 1 || err != nil {
 		t.Fatalf("Peek = %v, %v", all, err)
 	}
 	x.dropIdle(path)

@@ -378,7 +378,7 @@ func TestDamagedShard(t *testing.T) {
 func settle(t *testing.T, x *Index) {
 	t.Helper()
 	for range 3 {
-		if _, err := x.Peek(t.Context(), workspace); !errors.Is(err, ingest.ErrDamaged) {
+		if _, err := x.Peek(t.Context(), workspace, ingest.StoredLookup{}); !errors.Is(err, ingest.ErrDamaged) {
 			return
 		}
 	}

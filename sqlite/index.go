@@ -117,18 +117,15 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 }
 
 // OpenMemory opens an empty index in memory, for one process. It is gone when
-// it is closed.
+// it is closed. Its databases are made when something is put into them: most
+// processes never do.
 func OpenMemory(ctx context.Context) (*Index, error) {
 	x, err := newIndex(Options{})
 	if err != nil {
 		return nil, err
 	}
 	x.memory = "yore-" + rand.Text()
-	if err := x.openCatalog(ctx); err != nil {
-		x.Close()
-		return nil, fmt.Errorf("index catalog: %w", err)
-	}
-	return x, nil
+	return x, ctx.Err()
 }
 
 func newIndex(o Options) (*Index, error) {
@@ -156,19 +153,20 @@ func newIndex(o Options) (*Index, error) {
 }
 
 // openCatalog makes sure that the catalog is there and ours. A damaged catalog
-// of ours is begun anew: it holds nothing that cannot be found again.
+// of ours is begun anew: it holds nothing that cannot be found again. A reader's
+// connection is enough if it is there, and is the one that will be used next.
 func (x *Index) openCatalog(ctx context.Context) error {
-	c, err := x.acquire(ctx, catalogOf(x), true)
-	if errors.Is(err, ingest.ErrDamaged) {
-		c, err = x.acquire(ctx, catalogOf(x), true)
+	c, err := x.acquire(ctx, catalogOf(x), false)
+	for range 2 {
+		if c == nil && err == nil || errors.Is(err, ingest.ErrDamaged) {
+			c, err = x.acquire(ctx, catalogOf(x), true)
+		}
 	}
 	if err != nil {
 		return fault.Wrap(fault.IndexFailed, err)
 	}
 	x.release(c)
-	if x.memory == "" {
-		x.removeLeftovers()
-	}
+	x.removeLeftovers()
 	return nil
 }
 

@@ -59,7 +59,7 @@ func child(dir, work string) error {
 // appendOne adds a document behind the last one of the shard's only session.
 func appendOne(ctx context.Context, x *Index, word string) error {
 	return x.Write(ctx, workspace, func(w ingest.Writer) error {
-		all, err := w.Stored(ctx)
+		all, err := w.Stored(ctx, ingest.StoredLookup{})
 		if err != nil {
 			return err
 		}
@@ -308,7 +308,7 @@ func TestPoolIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := x.Peek(t.Context(), fmt.Sprint("/w", i/2)); err != nil {
+		if _, err := x.Peek(t.Context(), fmt.Sprint("/w", i/2), ingest.StoredLookup{}); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(x.idle); n > 3 {

@@ -301,7 +301,7 @@ func TestUnreadableIsNotDamage(t *testing.T) {
 		}
 		y, err := Open(t.Context(), Options{Dir: x.dir})
 		if err == nil {
-			_, err = y.Peek(t.Context(), workspace)
+			_, err = y.Peek(t.Context(), workspace, ingest.StoredLookup{})
 			y.Close()
 		}
 		if !errors.Is(err, fault.IndexFailed) || !errors.Is(err, os.ErrPermission) {

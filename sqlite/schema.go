@@ -20,15 +20,15 @@ const (
 	// 5: the tools of calls and results.
 	// 6: titles that sessions have for others.
 	// 7: an index of segments of our own.
-	schemaVersion = 7
+	// 8: what a look at an unchanged log needs stands before what it does not.
+	schemaVersion = 8
 )
 
-// headerColumns are the columns of a session's header, in the order of bindHeader.
-const headerColumns = `agent, id, version, created, cwd, parent, seed, origin, depth, preset`
+// headerColumns are the columns of a session's header, in the order of
+// bindHeader: those that something is looked up by, and the whole of it packed.
+const headerColumns = `agent, id, cwd, parent, head`
 
-const headerSchema = `
-	agent TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL, cwd TEXT NOT NULL,
-	parent TEXT NOT NULL, seed INTEGER NOT NULL, origin TEXT NOT NULL, depth INTEGER NOT NULL, preset TEXT NOT NULL`
+const headerSchema = `agent TEXT NOT NULL, id TEXT NOT NULL, cwd TEXT NOT NULL, parent TEXT NOT NULL, head BLOB NOT NULL`
 
 // forkColumns are in the order of bindFork.
 const forkColumns = `f_parent, f_seed, f_created`
@@ -49,14 +49,16 @@ CREATE TABLE folders (
 	path TEXT PRIMARY KEY, root TEXT NOT NULL, leaf INTEGER NOT NULL, modified INTEGER NOT NULL, listed INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX folders_root ON folders (root);
+CREATE INDEX folders_changed ON folders (root, modified, path, leaf, listed);
 
 CREATE TABLE files (
-	path TEXT PRIMARY KEY, root TEXT NOT NULL, folder TEXT NOT NULL, reader TEXT NOT NULL, pending INTEGER NOT NULL,
-	` + headerSchema + `, ` + forkSchema + `, ` + stampSchema + `, ` + problemSchema + `
-);
-CREATE INDEX files_cwd ON files (cwd);
+	path TEXT NOT NULL, root TEXT NOT NULL, folder TEXT NOT NULL, reader TEXT NOT NULL, pending INTEGER NOT NULL,
+	` + headerSchema + `, ` + forkSchema + `, ` + stampSchema + `, ` + problemSchema + `,
+	PRIMARY KEY (cwd, path)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX files_path ON files (path);
 CREATE INDEX files_folder ON files (folder);
-CREATE INDEX files_pending ON files (pending) WHERE pending;
+CREATE INDEX files_pending ON files (mtime) WHERE pending;
 CREATE INDEX files_id ON files (id);
 CREATE INDEX files_parent ON files (parent);
 CREATE INDEX files_fork ON files (f_parent) WHERE f_parent <> '';
@@ -88,13 +90,17 @@ CREATE TABLE shard (
 );
 CREATE TABLE sessions (
 	num INTEGER PRIMARY KEY, entries INTEGER NOT NULL DEFAULT 0, source TEXT NOT NULL,
+	` + stampSchema + `, sum INTEGER NOT NULL, marks INTEGER NOT NULL, clipped INTEGER NOT NULL,
 	` + headerSchema + `, ` + forkSchema + `,
-	p_next INTEGER NOT NULL, p_read INTEGER NOT NULL, p_check INTEGER NOT NULL, ` + stampSchema + `, state BLOB,
-	mapping TEXT NOT NULL, ` + problemSchema + `,
-	events INTEGER NOT NULL, provisional INTEGER NOT NULL, title TEXT, title_fail TEXT NOT NULL, naming TEXT NOT NULL,
-	step INTEGER NOT NULL, prompted INTEGER NOT NULL, changed INTEGER NOT NULL,
-	root TEXT NOT NULL, settled INTEGER NOT NULL, footprints TEXT NOT NULL, calls TEXT NOT NULL, clipped INTEGER NOT NULL, skip TEXT NOT NULL
+	events INTEGER NOT NULL, provisional INTEGER NOT NULL, shown TEXT, title TEXT, title_fail TEXT NOT NULL, step INTEGER NOT NULL, changed INTEGER NOT NULL,
+	` + problemSchema + `,
+	p_next INTEGER NOT NULL, p_read INTEGER NOT NULL, p_check INTEGER NOT NULL, mapping TEXT NOT NULL, prompted INTEGER NOT NULL,
+	root TEXT NOT NULL, settled INTEGER NOT NULL, skip TEXT NOT NULL, footprints TEXT NOT NULL, calls TEXT NOT NULL, naming TEXT NOT NULL, state BLOB
 );
+CREATE INDEX sessions_source ON sessions (source);
+CREATE INDEX sessions_id ON sessions (id);
+CREATE INDEX sessions_naming ON sessions (num) WHERE marks & 32 <> 0; -- markNaming
+CREATE INDEX sessions_root ON sessions (root) WHERE root <> '';
 CREATE TABLE types (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE tools (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE records (block INTEGER PRIMARY KEY, data BLOB NOT NULL);

@@ -165,18 +165,13 @@ func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
 	if ok && kept.generation == s.generation {
 		return slices.Clone(kept.rows), nil
 	}
-	all, entries, err := s.c.stored(ctx)
+	var rows []query.Row
+	err := s.c.rowsOf(ctx, `SELECT `+rowColumns+` FROM sessions ORDER BY num`, func(r row) error {
+		rows = append(rows, r.sessionRow())
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	rows := make([]query.Row, len(all))
-	for i := range all {
-		st := &all[i]
-		rows[i] = query.Row{
-			Num: st.Num, Header: st.Fork.Apply(st.Header), Source: st.Source, Title: st.ShownTitle(), TitleFail: st.TitleFail, Problem: publicProblem(st.Problem),
-			Events: st.Events, Provisional: st.Provisional, Documents: entries[i], LastStep: st.LastStep, Changed: st.Changed,
-			Clipped: st.Clipped, Damaged: st.Skip != nil && st.Skip.Rest != 0,
-		}
 	}
 	x.mu.Lock()
 	if len(x.rows) >= x.keep {

@@ -12,20 +12,36 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// Peek returns the saved state of a shard's sessions, in ascending Num.
-func (x *Index) Peek(ctx context.Context, workspace string) ([]ingest.Stored, error) {
+// Peek returns the saved state of sessions, in ascending Num.
+func (x *Index) Peek(ctx context.Context, workspace string, which ingest.StoredLookup) (all []ingest.Stored, err error) {
+	err = x.readShard(ctx, workspace, func(c *conn) (err error) {
+		all, err = c.stored(ctx, which)
+		return err
+	})
+	return all, err
+}
+
+// Glances returns what tells whether sessions are up to date, in ascending Num.
+func (x *Index) Glances(ctx context.Context, workspace string, only *session.Key) (all []ingest.Glance, err error) {
+	err = x.readShard(ctx, workspace, func(c *conn) (err error) {
+		all, err = c.glances(ctx, only)
+		return err
+	})
+	return all, err
+}
+
+// readShard runs one query over a shard, if it is there.
+func (x *Index) readShard(ctx context.Context, workspace string, read func(*conn) error) error {
 	at := x.shardOf(workspace)
 	c, err := x.acquire(ctx, at, false)
 	if err != nil {
-		return nil, err
-	}
-	if err := x.sameFile(at.path, c); c == nil || err != nil {
-		x.release(c)
-		return nil, err
+		return err
 	}
 	defer x.release(c)
-	all, _, err := c.stored(ctx)
-	return all, err
+	if err := x.sameFile(at.path, c); c == nil || err != nil {
+		return err
+	}
+	return read(c)
 }
 
 // Write runs work in one transaction under the shard's write lock.
@@ -105,10 +121,14 @@ type writer struct {
 
 var _ ingest.Writer = (*writer)(nil)
 
-// Stored returns the sessions in ascending Num.
-func (w *writer) Stored(ctx context.Context) ([]ingest.Stored, error) {
-	all, _, err := w.c.stored(ctx)
-	return all, err
+// Stored returns sessions in ascending Num.
+func (w *writer) Stored(ctx context.Context, which ingest.StoredLookup) ([]ingest.Stored, error) {
+	return w.c.stored(ctx, which)
+}
+
+// Glances returns what tells whether sessions are up to date, in ascending Num.
+func (w *writer) Glances(ctx context.Context, only *session.Key) ([]ingest.Glance, error) {
+	return w.c.glances(ctx, only)
 }
 
 // Surface returns the current events in order, then the shadowed ones.

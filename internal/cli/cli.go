@@ -42,6 +42,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	// A reader that went away shall be an error to return from, not the end of
 	// the process: there may be a private index to remove.
 	signal.Ignore(syscall.SIGPIPE)
+	tuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second interrupt ends the process if the first one does not.

@@ -61,10 +61,12 @@ func (in *Ingester) freshen(ctx context.Context, p *plan, rows []FileRow) ([]Fil
 // shareForks hands what a shard knows of lineage on to the catalog, to every
 // file that gives the session. The catalog may lag behind a shard and never
 // leads it.
-func (in *Ingester) shareForks(ctx context.Context, rows []FileRow, stored []Stored) error {
+func (in *Ingester) shareForks(ctx context.Context, rows []FileRow, stored map[string]*Glance) error {
 	forks := map[session.Key]Fork{}
-	for _, s := range stored {
-		forks[s.Header.Key()] = s.Fork
+	for i := range rows {
+		if g := stored[rows[i].Path]; g != nil {
+			forks[rows[i].Header.Key()] = g.Fork
+		}
 	}
 	var change CatalogChange
 	for i := range rows {
@@ -111,7 +113,7 @@ func choose(rows []FileRow) (chosen []FileRow, conflict map[session.Key]bool) {
 // withoutAway takes out the files whose whole root is away and that have a copy
 // which is of more use: one below a root that is there, or else one that the
 // shard holds.
-func (in *Ingester) withoutAway(rows []FileRow, stored map[string]*Stored) []FileRow {
+func (in *Ingester) withoutAway(rows []FileRow, stored map[string]*Glance) []FileRow {
 	away := map[string]bool{}
 	for _, row := range rows {
 		if _, asked := away[row.Root]; !asked {

@@ -65,7 +65,7 @@ func (b *bench) keep(dir, id string) string {
 // sources are the logs that the shard holds.
 func (b *bench) sources() []string {
 	b.t.Helper()
-	rows, err := b.index.Peek(b.t.Context(), workspace)
+	rows, err := b.index.Peek(b.t.Context(), workspace, ingest.StoredLookup{})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/yorehq/yore/fault"
@@ -18,58 +19,74 @@ import (
 const settle = 2 * time.Second
 
 // discover brings the catalog in step with the folders below the roots: it
-// stats the folders that sessions may appear in, lists those that changed, and
-// opens only files it has not seen, for their header. blind is how many folders
-// it could not look into.
-func (in *Ingester) discover(ctx context.Context) (blind int, err error) {
+// stats folders that sessions of the scope may appear in, lists those that
+// changed, and opens only files it has not seen, for their header. Which folders
+// a look goes to is in watch.go.
+//
+// With first it opens the newest files alone if there are very many, and says
+// by more that others are left: what is opened first is searchable first.
+// blind is how many folders it could not look into.
+func (in *Ingester) discover(ctx context.Context, scope session.Scope, first bool) (blind int, more bool, err error) {
 	in.discovering.Lock()
 	defer in.discovering.Unlock()
-	for _, r := range in.Roots {
-		known, err := in.Catalog.Folders(ctx, r.Path)
-		if err != nil {
-			return blind, err
-		}
-		w := &walk{in: in, ctx: ctx, root: r, known: map[string]Folder{}}
-		for _, f := range known {
-			w.known[f.Path] = f
-		}
-		if _, ok := w.known[r.Path]; !ok {
-			known = append(known, Folder{Path: r.Path, Root: r.Path})
-		}
+	w := &walk{in: in, ctx: ctx, visited: map[string]bool{}}
+	for i, r := range in.Roots {
 		if _, err := os.Stat(r.Path); err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
-				blind++
+				w.blind++
 			}
 			continue // the whole root is away (or not there yet): nothing can be said of what is below
 		}
-		for _, f := range known {
-			if err := w.visit(f); err != nil {
-				return blind, err
+		w.root = r
+		folders, err := in.watched(ctx, r, scope, len(in.Roots)-i, len(w.visited))
+		if err != nil {
+			return w.blind, false, err
+		}
+		for _, f := range folders {
+			if err := w.visit(f, nil); err != nil {
+				return w.blind, false, err
 			}
 		}
-		if err := w.pending(); err != nil {
-			return blind, err
-		}
-		if err := w.apply(); err != nil {
-			return blind, err
-		}
-		blind += w.blind
 	}
-	return blind, nil
+	more, err = w.identifyNew(first)
+	if err == nil {
+		err = w.pending(scope)
+	}
+	if err == nil {
+		err = w.apply()
+	}
+	return w.blind, more, err
 }
 
-// walk is the discovery below one root.
+// walk is one look for new files. Folders that were listed are noted as such
+// only after the files in them, so that a look that is cut short is repeated.
 type walk struct {
-	in     *Ingester
-	ctx    context.Context
-	root   Root
-	known  map[string]Folder
-	blind  int // folders that cannot be listed
-	change CatalogChange
+	in      *Ingester
+	ctx     context.Context
+	root    Root
+	visited map[string]bool
+	blind   int // folders that cannot be listed
+	fresh   []arrival
+	listed  []Folder
+	change  CatalogChange
 }
 
-// applyEvery bounds what a discovery holds in memory and what a killed one loses.
-const applyEvery = 1000
+// arrival is a file that is not known yet.
+type arrival struct {
+	root    Root
+	path    string
+	kind    reader.Kind
+	changed time.Time
+}
+
+const (
+	// applyEvery bounds what a discovery holds in memory and what a killed one loses.
+	applyEvery = 1000
+
+	// firstFiles is how many of very many new files are opened before the newest
+	// of them are read.
+	firstFiles = 64
+)
 
 func (w *walk) apply() error {
 	c := w.change
@@ -80,11 +97,13 @@ func (w *walk) apply() error {
 	return w.in.Catalog.Update(w.ctx, c)
 }
 
-// visit lists a folder if it changed since it was listed.
-func (w *walk) visit(f Folder) error {
-	if err := w.ctx.Err(); err != nil {
+// visit lists a folder if it changed since it was listed. inside is what is
+// known below a folder that it lies in, nil if nobody asked yet.
+func (w *walk) visit(f Folder, inside *Inside) error {
+	if err := w.ctx.Err(); err != nil || w.visited[f.Path] {
 		return err
 	}
+	w.visited[f.Path] = true
 	w.in.work.folders.Add(1)
 	info, err := os.Lstat(f.Path)
 	if f.Path == w.root.Path {
@@ -106,9 +125,16 @@ func (w *walk) visit(f Folder) error {
 	if err != nil {
 		return w.outOfReach(f, err)
 	}
+	if inside == nil {
+		known, err := w.in.Catalog.Below(w.ctx, f.Path)
+		if err != nil {
+			return err
+		}
+		inside = &known
+	}
 	found := false
 	for _, e := range entries {
-		file, err := w.take(f.Path, e)
+		file, err := w.take(f.Path, e, inside)
 		if err != nil {
 			return err
 		}
@@ -116,11 +142,11 @@ func (w *walk) visit(f Folder) error {
 	}
 	if f.Leaf && found {
 		w.change.RemoveFolders = append(w.change.RemoveFolders, f.Path) // no longer waited for
-		return w.applyIfLarge()
+		return nil
 	}
 	f.ModTime, f.Listed = changed, now
-	w.change.Folders = append(w.change.Folders, f)
-	return w.applyIfLarge()
+	w.listed = append(w.listed, f)
+	return nil
 }
 
 // outOfReach remembers a folder that is there and cannot be listed, so that it
@@ -128,23 +154,16 @@ func (w *walk) visit(f Folder) error {
 func (w *walk) outOfReach(f Folder, cause error) error {
 	w.in.Logger.Warn("a folder cannot be listed", "error", cause)
 	w.blind++
-	if known, ok := w.known[f.Path]; ok && known.ModTime == 0 {
-		return nil
+	if f.Listed < 0 {
+		return nil // that is known
 	}
-	f.ModTime, f.Listed = 0, 0
+	f.ModTime, f.Listed = 0, -1
 	w.change.Folders = append(w.change.Folders, f)
-	return w.applyIfLarge()
-}
-
-func (w *walk) applyIfLarge() error {
-	if len(w.change.Files)+len(w.change.Folders) < applyEvery {
-		return nil
-	}
-	return w.apply()
+	return nil
 }
 
 // take looks at one entry of a folder and reports whether it is a file of ours.
-func (w *walk) take(dir string, e fs.DirEntry) (bool, error) {
+func (w *walk) take(dir string, e fs.DirEntry, inside *Inside) (bool, error) {
 	path := filepath.Join(dir, e.Name())
 	rel, err := filepath.Rel(w.root.Path, path)
 	if err != nil || e.Type()&fs.ModeSymlink != 0 {
@@ -153,52 +172,86 @@ func (w *walk) take(dir string, e fs.DirEntry) (bool, error) {
 	kind := w.root.Reader.Classify(filepath.ToSlash(rel), e.IsDir())
 	switch {
 	case kind == reader.Folder && e.IsDir():
-		if _, ok := w.known[path]; !ok {
-			return false, w.visit(Folder{Path: path, Root: w.root.Path})
+		if !inside.Folders[path] {
+			return false, w.visit(Folder{Path: path, Root: w.root.Path}, inside)
 		}
 	case kind == reader.Leaf && e.IsDir():
-		if _, waiting := w.known[path]; waiting {
-			return false, nil
+		if !inside.Folders[path] && !inside.Holders[path] {
+			return false, w.visit(Folder{Path: path, Root: w.root.Path, Leaf: true}, inside)
 		}
-		rows, err := w.in.Catalog.Files(w.ctx, FileLookup{Folder: &path})
-		if err != nil || len(rows) > 0 {
-			return false, err
-		}
-		return false, w.visit(Folder{Path: path, Root: w.root.Path, Leaf: true})
 	case (kind == reader.File || kind == reader.Misplaced) && !e.IsDir():
-		return kind == reader.File, w.file(path, kind)
+		if !inside.Files[path] {
+			a := arrival{root: w.root, path: path, kind: kind}
+			if info, err := e.Info(); err == nil {
+				a.changed = info.ModTime()
+			}
+			w.fresh = append(w.fresh, a)
+		}
+		return kind == reader.File, nil
 	}
 	return false, nil
 }
 
-// file catalogues a file that is not known yet.
-func (w *walk) file(path string, kind reader.Kind) error {
-	rows, err := w.in.Catalog.Files(w.ctx, FileLookup{Path: &path})
-	if err != nil || len(rows) > 0 {
-		return err
+// identifyNew catalogues the files that are not known yet, newest first, and
+// then what was listed. With first it stops after some if there are very many.
+func (w *walk) identifyNew(first bool) (more bool, err error) {
+	slices.SortStableFunc(w.fresh, func(a, b arrival) int { return b.changed.Compare(a.changed) })
+	if first && len(w.fresh) > 4*firstFiles {
+		w.fresh, more = w.fresh[:firstFiles], true
+		w.listed = nil
+		w.change.RemoveFolders = nil // they would not be waited for any more
 	}
-	row := FileRow{Path: path, Root: w.root.Path, Folder: filepath.Dir(path), Agent: w.root.Reader.Agent()}
-	row, err = w.in.header(w.ctx, w.root, row)
+	for _, a := range w.fresh {
+		if err := w.file(a); err != nil {
+			return more, err
+		}
+		if len(w.change.Files) >= applyEvery {
+			if err := w.apply(); err != nil {
+				return more, err
+			}
+		}
+	}
+	w.fresh = nil
+	w.change.Folders = append(w.change.Folders, w.listed...)
+	return more, nil
+}
+
+// file catalogues a file that is not known yet.
+func (w *walk) file(a arrival) error {
+	row := FileRow{Path: a.path, Root: a.root.Path, Folder: filepath.Dir(a.path), Agent: a.root.Reader.Agent()}
+	row, err := w.in.header(w.ctx, a.root, row)
 	if err != nil {
 		return err
 	}
-	if kind == reader.Misplaced && row.Problem == nil {
-		row.Problem = reader.Unreadable(path, 0, 0, "the file lies where its agent does not look for sessions")
+	if a.kind == reader.Misplaced && row.Problem == nil {
+		row.Problem = reader.Unreadable(a.path, 0, 0, "the file lies where its agent does not look for sessions")
 		row.Pending = false
 	}
 	w.change.Files = append(w.change.Files, row)
 	return nil
 }
 
+// pendingFiles is how many files without a whole header a look at some
+// workspaces goes to: those that changed last. The rest waits for a look at all.
+const pendingFiles = 64
+
 // pending looks again at the files whose header was not complete.
-func (w *walk) pending() error {
-	rows, err := w.in.Catalog.Files(w.ctx, FileLookup{Pending: true})
+func (w *walk) pending(scope session.Scope) error {
+	which := FileLookup{Pending: true}
+	if !thorough(scope) {
+		which.Latest = pendingFiles
+	}
+	rows, err := w.in.Catalog.Files(w.ctx, which)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if row.Root != w.root.Path || row.Agent != w.root.Reader.Agent() {
+		root, ok := w.in.root(row)
+		if !ok {
 			continue
+		}
+		if _, err := os.Stat(root.Path); err != nil {
+			continue // the whole root is away
 		}
 		w.in.work.files.Add(1)
 		stamp, err := reader.StatRegular(reader.FileOf(row.Path))
@@ -209,7 +262,7 @@ func (w *walk) pending() error {
 		case err != nil || stamp == row.Stamp:
 			continue
 		}
-		fresh, err := w.in.header(w.ctx, w.root, row)
+		fresh, err := w.in.header(w.ctx, root, row)
 		if err != nil {
 			return err
 		}

@@ -53,9 +53,13 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 	if s.Root == "" || !s.copied() || s.Settled {
 		return nil
 	}
+	rows, err := sl.load(ctx, StoredLookup{Root: s.Root})
+	if err != nil {
+		return err
+	}
 	var family []*member
-	for _, other := range sl.stored {
-		if other.Root == s.Root && other.Header.Agent == s.Header.Agent && other.Header.Origin == s.Header.Origin && other.copied() && other.Problem == nil {
+	for _, other := range rows {
+		if other.Header.Agent == s.Header.Agent && other.Header.Origin == s.Header.Origin && other.copied() && other.Problem == nil {
 			family = append(family, &member{s: other})
 		}
 	}
@@ -75,6 +79,7 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 			continue
 		}
 		m.s.Fork, m.s.Settled = fork, settled
+		sl.forks[m.s.Header.Key()] = fork
 		if err := sl.w.Put(ctx, m.s); err != nil {
 			return err
 		}

@@ -116,16 +116,14 @@ func (l *LiveLog) Release(ctx context.Context) error {
 	}
 	delete(ls.logs, l.source)
 	err := ls.shards.Write(ctx, l.header.Cwd, func(w Writer) error {
-		rows, err := w.Stored(ctx)
+		rows, err := w.Stored(ctx, StoredLookup{Sources: []string{l.source}})
 		if err != nil {
 			return err
 		}
-		for _, s := range rows {
-			if s.Source == l.source {
-				return w.Delete(ctx, s.Num)
-			}
+		if len(rows) == 0 {
+			return nil
 		}
-		return nil
+		return w.Delete(ctx, rows[0].Num)
 	})
 	if err != nil {
 		return err
@@ -158,13 +156,13 @@ func (l *LiveLog) store(ctx context.Context) error {
 		return nil
 	}
 	err := l.set.shards.Write(ctx, l.header.Cwd, func(w Writer) error {
-		rows, err := w.Stored(ctx)
+		rows, err := w.Stored(ctx, StoredLookup{Sources: []string{l.source}})
 		if err != nil {
 			return err
 		}
 		s := &Stored{Source: l.source, Header: l.header, LastStep: -1}
-		if i := slices.IndexFunc(rows, func(s Stored) bool { return s.Source == l.source }); i >= 0 {
-			s = &rows[i]
+		if len(rows) > 0 {
+			s = &rows[0]
 		} else if err := w.Put(ctx, s); err != nil {
 			return err
 		}

@@ -45,12 +45,12 @@ func (in *Ingester) closing(ctx context.Context, r reader.Reader, src reader.Sou
 	if !ok {
 		return nil
 	}
-	stored, err := in.Shards.Peek(ctx, src.Header.Cwd)
+	stored, err := in.Shards.Peek(ctx, src.Header.Cwd, StoredLookup{Sources: []string{src.Path}})
 	if err != nil {
 		return err
 	}
 	for _, s := range stored {
-		if s.Source != src.Path || s.Provisional == 0 {
+		if s.Provisional == 0 {
 			continue
 		}
 		for _, raw := range closer.Closers(src, s.Position.State, s.Position.Next) {

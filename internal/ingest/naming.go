@@ -78,7 +78,7 @@ type names struct {
 	byLeaf map[string][]reference
 }
 
-func namesOf(stored map[string]*Stored) *names {
+func namesOf(stored []*Stored) *names {
 	all := &names{byLeaf: map[string][]reference{}}
 	for _, s := range stored {
 		for i := range s.Naming.Claims {
@@ -134,7 +134,10 @@ func (sl *slice) unname(ctx context.Context, s *Stored) error {
 	for leaf, refs := range sl.names.byLeaf {
 		sl.names.byLeaf[leaf] = slices.DeleteFunc(refs, func(r reference) bool { return r.by == s })
 	}
-	for _, other := range sl.stored {
+	if _, err := sl.load(ctx, StoredLookup{Naming: true}); err != nil {
+		return err
+	}
+	for _, other := range sl.held {
 		n := &other.Naming
 		took := n.Name != nil && n.Name.By == s.Header.ID && other.Header.Agent == s.Header.Agent
 		if took {
@@ -155,11 +158,7 @@ func (sl *slice) unname(ctx context.Context, s *Stored) error {
 
 // seekNames looks up which sessions hold the records that new claims are about.
 func (in *Ingester) seekNames(ctx context.Context, p *plan) error {
-	stored, err := in.Shards.Peek(ctx, p.workspace)
-	if err != nil || !slices.ContainsFunc(stored, func(s Stored) bool { return s.Naming.unsought() }) {
-		return err
-	}
-	err = in.Shards.Write(ctx, p.workspace, func(w Writer) error { return seek(ctx, w) })
+	err := in.Shards.Write(ctx, p.workspace, func(w Writer) error { return seek(ctx, w) })
 	if errors.Is(err, ErrBusy) {
 		p.stale = true
 		return nil // the next time
@@ -168,7 +167,7 @@ func (in *Ingester) seekNames(ctx context.Context, p *plan) error {
 }
 
 func seek(ctx context.Context, w Writer) error {
-	rows, err := w.Stored(ctx)
+	rows, err := w.Stored(ctx, StoredLookup{})
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,21 @@ import (
 // session is read first, then its parts, which have none themselves.
 const partRounds = 2
 
-// shareParts brings the catalogued parts in step with a shard, returns the
-// catalogued files with them, and whether parts are to be read that have not been.
-func (in *Ingester) shareParts(ctx context.Context, p *plan, rows []FileRow, stored []Stored) (_ []FileRow, unread bool, err error) {
+// isDivided reports whether a file among those that are known has parts.
+func isDivided(rows []FileRow, stored []Glance) bool {
+	return slices.ContainsFunc(stored, func(g Glance) bool { return g.Divided }) ||
+		slices.ContainsFunc(rows, func(r FileRow) bool { return reader.FileOf(r.Path) != r.Path })
+}
+
+// divided reports whether a position knows parts of its source.
+func (j *job) divided(at reader.Position) bool {
+	d, ok := j.reader.(reader.Divider)
+	return ok && reader.FileOf(j.src.Path) == j.src.Path && len(d.Parts(j.src, at.State)) > 0
+}
+
+// shareParts brings the catalogued parts in step with a shard and returns the
+// catalogued files with them.
+func (in *Ingester) shareParts(ctx context.Context, p *plan, rows []FileRow, stored []Glance) ([]FileRow, error) {
 	own, divided := map[string]FileRow{}, map[string]bool{}
 	keys := map[session.Key]bool{}
 	for _, row := range rows {
@@ -35,32 +47,38 @@ func (in *Ingester) shareParts(ctx context.Context, p *plan, rows []FileRow, sto
 			keys[row.Header.Key()] = true
 		}
 	}
+	var sources []string
+	for i := range stored {
+		if row, ok := own[stored[i].Source]; ok {
+			if _, known := in.root(row); !known {
+				divided[row.Path] = true // another process knows its parts
+			} else if stored[i].Divided {
+				sources = append(sources, row.Path)
+			}
+		}
+	}
 	want := map[string]FileRow{}
 	p.ends = map[string]int64{}
-	at := map[string]int64{}
-	for i := range stored {
-		s := &stored[i]
-		at[s.Source] = s.Position.Offset
-		row, ok := own[s.Source]
-		if !ok {
-			continue
+	if len(sources) > 0 {
+		states, err := in.Shards.Peek(ctx, p.workspace, StoredLookup{Sources: sources})
+		if err != nil {
+			return nil, err
 		}
-		root, ok := in.root(row)
-		if !ok {
-			divided[row.Path] = true // another process knows its parts
-			continue
-		}
-		d, ok := root.Reader.(reader.Divider)
-		if !ok {
-			continue
-		}
-		src := reader.Source{Agent: row.Agent, Root: row.Root, Path: row.Path, Header: s.Header}
-		for _, part := range d.Parts(src, s.Position.State) {
-			if keys[part.Header.Key()] || part.Header.Cwd != p.workspace {
-				continue // a file of its own outranks a part
+		for _, s := range states {
+			row := own[s.Source]
+			root, _ := in.root(row)
+			d, ok := root.Reader.(reader.Divider)
+			if !ok {
+				continue
 			}
-			want[part.Path] = FileRow{Path: part.Path, Root: row.Root, Folder: row.Folder, Agent: row.Agent, Header: part.Header}
-			p.ends[part.Path] = part.End
+			src := reader.Source{Agent: row.Agent, Root: row.Root, Path: row.Path, Header: s.Header}
+			for _, part := range d.Parts(src, s.Position.State) {
+				if keys[part.Header.Key()] || part.Header.Cwd != p.workspace {
+					continue // a file of its own outranks a part
+				}
+				want[part.Path] = FileRow{Path: part.Path, Root: row.Root, Folder: row.Folder, Agent: row.Agent, Header: part.Header}
+				p.ends[part.Path] = part.End
+			}
 		}
 	}
 	var change CatalogChange
@@ -87,29 +105,23 @@ func (in *Ingester) shareParts(ctx context.Context, p *plan, rows []FileRow, sto
 				p.file = file
 			}
 		}
-		if end := p.ends[row.Path]; end > at[row.Path] && p.concerns(row) {
-			unread = true
-		}
 	}
 	if len(change.Files)+len(change.RemoveFiles) == 0 {
-		return kept, unread, nil
+		return kept, nil
 	}
-	return kept, true, in.Catalog.Update(ctx, change)
+	return kept, in.Catalog.Update(ctx, change)
 }
 
 // withoutParts removes the parts of a file from the shard.
 func (sl *slice) withoutParts(ctx context.Context, file string) error {
-	for source, s := range sl.stored {
-		if source == file || reader.FileOf(source) != file {
-			continue
-		}
-		if err := sl.unname(ctx, s); err != nil {
+	parts, err := sl.load(ctx, StoredLookup{PartsOf: file})
+	if err != nil {
+		return err
+	}
+	for _, s := range parts {
+		if err := sl.drop(ctx, s); err != nil {
 			return err
 		}
-		if err := sl.w.Delete(ctx, s.Num); err != nil {
-			return err
-		}
-		delete(sl.stored, source)
 	}
 	return nil
 }

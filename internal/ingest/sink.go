@@ -2,6 +2,9 @@ package ingest
 
 import (
 	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"io"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
@@ -12,13 +15,20 @@ import (
 // files are known below each root, and what header each file states. It may lag
 // behind the disk and behind a shard; it holds no text and no titles.
 type Catalog interface {
-	// Folders returns the known folders below a root (the root itself
-	// included): those to be listed again when they change, and the leaves
-	// that no file was found in yet.
-	Folders(ctx context.Context, root string) ([]Folder, error)
+	// Folders returns known folders of a root (the root itself included): those
+	// to be listed again when they change, and the leaves that no file was found
+	// in yet. They come by path unless the lookup says otherwise.
+	Folders(ctx context.Context, which FolderLookup) ([]Folder, error)
+
+	// Below returns what is known inside a folder, at any depth: the paths of
+	// folders, and of files with their folders.
+	Below(ctx context.Context, folder string) (Inside, error)
 
 	// Files returns catalogued files.
 	Files(ctx context.Context, which FileLookup) ([]FileRow, error)
+
+	// Catalogued returns the workspaces that the headers of files state, sorted.
+	Catalogued(ctx context.Context) ([]string, error)
 
 	// Update applies a change in one short transaction.
 	Update(ctx context.Context, change CatalogChange) error
@@ -31,6 +41,28 @@ type Folder struct {
 	Leaf    bool  // the folder of one session
 	ModTime int64 // epoch nanoseconds; 0: it was not there
 	Listed  int64 // when it was last listed, epoch nanoseconds
+}
+
+// FolderLookup chooses known folders of a root. Of the fields behind Root at most
+// one is set; the zero value of all is every folder. What a lookup costs grows
+// with what it returns, not with what is known.
+type FolderLookup struct {
+	Root      string
+	Paths     []string // these
+	Below     string   // this one and those inside it
+	Workspace *string  // those that hold a source of this workspace
+	Latest    int      // at most so many: those never listed, then those that changed last
+	Sweep     Sweep
+}
+
+// Sweep chooses Count folders by path, the From-th first (counted round).
+type Sweep struct{ From, Count int }
+
+// Inside is what is known below a folder.
+type Inside struct {
+	Folders map[string]bool
+	Files   map[string]bool
+	Holders map[string]bool // the folders of the files
 }
 
 // FileRow is a catalogued file: a session's source, or one that may become one.
@@ -51,7 +83,9 @@ type FileRow struct {
 type FileLookup struct {
 	Workspace *string // sources whose header states this cwd (problems included)
 	Folder    *string
+	ID        *session.ID
 	Pending   bool // only those whose header is still to come
+	Latest    int  // at most so many, those that changed last first; 0: all, by path
 	Path      *string
 }
 
@@ -65,9 +99,13 @@ type CatalogChange struct {
 
 // Shards is what ingest needs of the index: one shard a workspace.
 type Shards interface {
-	// Peek returns the saved state of a shard's sessions without the write
-	// lock. A shard that is not there has none.
-	Peek(ctx context.Context, workspace string) ([]Stored, error)
+	// Peek returns the saved state of sessions of a shard, in ascending Num,
+	// without the write lock. A shard that is not there has none.
+	Peek(ctx context.Context, workspace string, which StoredLookup) ([]Stored, error)
+
+	// Glances returns what tells whether the sessions of a shard are up to date,
+	// or that of one session alone. It takes no lock either.
+	Glances(ctx context.Context, workspace string, only *session.Key) ([]Glance, error)
 
 	// Write runs work in one transaction that holds the shard's write lock. It
 	// waits for the lock until ctx ends or for a bounded time, then fails with
@@ -98,8 +136,11 @@ func (b busy) Error() string { return string(b) }
 
 // Writer changes a shard within one transaction.
 type Writer interface {
-	// Stored returns the saved state of the shard's sessions.
-	Stored(ctx context.Context) ([]Stored, error)
+	// Stored returns the saved state of sessions, in ascending Num.
+	Stored(ctx context.Context, which StoredLookup) ([]Stored, error)
+
+	// Glances is that of Shards, under the lock.
+	Glances(ctx context.Context, only *session.Key) ([]Glance, error)
 
 	// Surface returns every surface event of a session, current ones in
 	// ascending Order; provisional ones are not among them.
@@ -147,6 +188,30 @@ func (f Fork) Apply(h session.Header) session.Header {
 	return h
 }
 
+// StoredLookup chooses sessions of a shard. At most one field is set; the zero
+// value is every session.
+type StoredLookup struct {
+	Sources []string // of these
+	Root    string   // those whose first event has this native id
+	PartsOf string   // of the parts of this file
+	Naming  bool     // those that have titles for others, or one from another
+}
+
+// Glance is as much of a stored session as a look at an unchanged log needs.
+type Glance struct {
+	Num     int64
+	Source  string
+	Fork    Fork
+	Stamp   reader.Stamp
+	Sum     uint64 // see Stored.Sum
+	Alone   bool
+	Divided bool  // see Stored
+	Unnamed bool  // it has titles for others that have not been looked up
+	Unsound bool  // it has a problem
+	Damaged bool  // its log ends before damage, and more lies behind it
+	Clipped int64 // how many of its texts are longer than what is searchable
+}
+
 // Stored is what a shard remembers of a session between two updates.
 type Stored struct {
 	Num      int64 // 0: not in the shard yet
@@ -155,6 +220,8 @@ type Stored struct {
 	Fork     Fork
 	Settled  bool // growth can change nothing of Fork
 	Position reader.Position
+	Alone    bool   // while the stamp is the same nothing can have changed: the log depends on no other file
+	Divided  bool   // the position knows parts of the file, which are sessions of their own
 	Mapping  string // versions of reader, fold and text that made it; another one means: make it again
 	Problem  *reader.Problem
 
@@ -175,6 +242,32 @@ type Stored struct {
 
 // Call is a tool call: its id and the name of the tool.
 type Call struct{ ID, Tool string }
+
+// Sum is a hash over what makes a stored session another one, however unchanged
+// its log is: the header that was stated and the mapping.
+func (s *Stored) Sum() uint64 { return sumOf(s.Mapping, s.Header) }
+
+func sumOf(mapping string, h session.Header) uint64 {
+	sum := fnv.New64a()
+	for _, text := range [...]string{mapping, string(h.Agent), string(h.ID), h.Cwd, string(h.ParentSession), h.Origin, h.AgentPreset} {
+		io.WriteString(sum, text)
+		sum.Write([]byte{0})
+	}
+	var numbers [32]byte
+	for i, n := range [...]int64{h.Version, h.CreatedAt, h.SeedLength, h.DelegationDepth} {
+		binary.LittleEndian.PutUint64(numbers[8*i:], uint64(n))
+	}
+	sum.Write(numbers[:])
+	return sum.Sum64()
+}
+
+// Glance is what a look needs of the session.
+func (s *Stored) Glance() Glance {
+	return Glance{
+		Num: s.Num, Source: s.Source, Fork: s.Fork, Stamp: s.Position.Stamp, Sum: s.Sum(), Alone: s.Alone, Divided: s.Divided, Unnamed: s.Naming.unsought(),
+		Unsound: s.Problem != nil, Damaged: s.Skip != nil && s.Skip.Rest != 0, Clipped: s.Clipped,
+	}
+}
 
 // Batch is what a run of consecutive events brings to a shard.
 type Batch struct {

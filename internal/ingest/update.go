@@ -14,6 +14,7 @@ import (
 const (
 	sliceBytes = 8 << 20
 	sliceTime  = time.Second
+	firstShare = 1 << 20 // of the first transaction; each may take up twice as much as the one before
 )
 
 // job is one source that has to be brought up to date.
@@ -22,28 +23,45 @@ type job struct {
 	reader reader.Reader
 	rev    reader.Revision
 	stamp  reader.Stamp
+	fork   Fork // as catalogued
 	done   bool
+	found  Glance // what was made of it, once it is done
 }
 
 // slice works on jobs within one transaction until its share is used up.
 type slice struct {
-	in     *Ingester
-	w      Writer
-	stored map[string]*Stored
-	names  *names
-	start  time.Time
-	text   int64
+	in    *Ingester
+	w     Writer
+	start time.Time
+	share int64 // bytes of text
+	text  int64
+	held  map[int64]*Stored // every session that was loaded, by number: each once
+	names *names
+	forks map[session.Key]Fork // what was found out in this transaction
 }
 
-func (sl *slice) full() bool { return sl.text >= sliceBytes || time.Since(sl.start) >= sliceTime }
+func (sl *slice) full() bool { return sl.text >= sl.share || time.Since(sl.start) >= sliceTime }
 
 // update brings one source up to date, or as far as the slice allows: done
 // says whether nothing is left.
 func (sl *slice) update(ctx context.Context, j *job) (done bool, err error) {
-	s := sl.stored[j.src.Path]
-	if s == nil {
-		s = &Stored{Source: j.src.Path, LastStep: -1}
+	rows, err := sl.load(ctx, StoredLookup{Sources: []string{j.src.Path}})
+	if err != nil {
+		return false, err
 	}
+	s := &Stored{Source: j.src.Path, LastStep: -1}
+	if len(rows) > 0 {
+		s = rows[0]
+	}
+	done, err = sl.bring(ctx, j, s)
+	if j.found = s.Glance(); s.Num != 0 && s.Fork != j.fork {
+		sl.forks[s.Header.Key()] = s.Fork
+	}
+	return done, err
+}
+
+// bring reads what is new of a source into its stored session.
+func (sl *slice) bring(ctx context.Context, j *job, s *Stored) (done bool, err error) {
 	want := mapping(j.reader)
 	if s.Num != 0 {
 		// Another process may have been here since the jobs were made.
@@ -84,16 +102,43 @@ func (sl *slice) update(ctx context.Context, j *job) (done bool, err error) {
 		if err := sl.w.Put(ctx, s); err != nil {
 			return false, err
 		}
-		sl.stored[j.src.Path] = s
+		sl.held[s.Num] = s
 	}
 	return sl.read(ctx, j, s)
+}
+
+// load returns saved sessions, each by one pointer for the whole transaction.
+func (sl *slice) load(ctx context.Context, which StoredLookup) ([]*Stored, error) {
+	rows, err := sl.w.Stored(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*Stored, len(rows))
+	for i := range rows {
+		s := sl.held[rows[i].Num]
+		if s == nil {
+			s = &rows[i]
+			sl.held[s.Num] = s
+		}
+		all[i] = s
+	}
+	return all, nil
+}
+
+// drop removes a session and what it said of others.
+func (sl *slice) drop(ctx context.Context, s *Stored) error {
+	if err := sl.unname(ctx, s); err != nil {
+		return err
+	}
+	delete(sl.held, s.Num)
+	return sl.w.Delete(ctx, s.Num)
 }
 
 // read takes in what is new in a source.
 func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err error) {
 	b := newBuilder(ctx, sl.w, s)
 	b.keepFootprints, b.names = sl.in.KeepFootprints, sl.names
-	stopped := false
+	stopped, events := false, 0
 	tail, err := j.reader.Read(ctx, j.src, s.Position, func(e session.Event) error {
 		if err := b.add(e); err != nil {
 			if p, ok := unsound(err, j.src.Path); ok && p.Offset == 0 {
@@ -102,7 +147,8 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 			}
 			return err
 		}
-		if sl.text+b.copied+int64(b.bytes) >= sliceBytes || len(b.batch.Checkpoints) >= 1<<16 {
+		if events++; sl.text+b.copied+int64(b.bytes) >= sl.share || len(b.batch.Checkpoints) >= 1<<16 ||
+			events%timeEvery == 0 && time.Since(sl.start) >= sliceTime {
 			stopped = true
 			return reader.ErrStop
 		}
@@ -111,6 +157,7 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 	sl.in.work.bytes.Add(tail.Bytes)
 	if err == nil {
 		s.Position = tail.Position
+		s.Alone, s.Divided = j.alone(s.Position), j.divided(s.Position)
 		s.Skip = worst(s.Skip, tail.Skips)
 		if stopped {
 			s.Position.Stamp.Size = -1 // not wholly read: no stat may call it unchanged
@@ -134,6 +181,15 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 		return false, err
 	}
 	return !stopped, sl.relate(ctx, j, s)
+}
+
+// timeEvery is after how many events a reading looks at the clock.
+const timeEvery = 256
+
+// alone reports whether a source depends on its own file alone.
+func (j *job) alone(at reader.Position) bool {
+	l, ok := j.reader.(reader.Loner)
+	return ok && reader.FileOf(j.src.Path) == j.src.Path && l.Alone(j.src, at)
 }
 
 // worst returns the skip that is remembered of a session: one that takes

@@ -46,8 +46,8 @@ func testCatalog(t *testing.T, s Store) {
 	}
 	update(t, s, ingest.CatalogChange{Folders: folders, Files: files})
 
-	same(t, "folders", must[[]ingest.Folder](t)(s.Folders(t.Context(), root)), folders)
-	same(t, "folders of another root", must[[]ingest.Folder](t)(s.Folders(t.Context(), p("other"))), []ingest.Folder(nil))
+	same(t, "folders", must[[]ingest.Folder](t)(s.Folders(t.Context(), ingest.FolderLookup{Root: root})), folders)
+	same(t, "folders of another root", must[[]ingest.Folder](t)(s.Folders(t.Context(), ingest.FolderLookup{Root: p("other")})), []ingest.Folder(nil))
 
 	at, nowhere, folder, path := home, "", p("root", "b"), p("root", "d")
 	for _, c := range []struct {
@@ -109,7 +109,7 @@ func testCatalogRemovals(t *testing.T, s Store) {
 	}
 	update(t, s, change)
 	update(t, s, ingest.CatalogChange{RemoveFolders: []string{p("r", "x")}, RemoveFiles: []string{p("r", "xy", "file0"), p("not", "there")}})
-	same(t, "folders left", len(must[[]ingest.Folder](t)(s.Folders(t.Context(), p("r")))), 12)
+	same(t, "folders left", len(must[[]ingest.Folder](t)(s.Folders(t.Context(), ingest.FolderLookup{Root: p("r")}))), 12)
 	same(t, "files left", len(must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{}))), 23)
 	for _, f := range must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{})) {
 		if f.Folder == p("r", "x") || f.Folder == p("r", "x", "sub") {
@@ -117,7 +117,7 @@ func testCatalogRemovals(t *testing.T, s Store) {
 		}
 	}
 	update(t, s, ingest.CatalogChange{RemoveFolders: []string{p("r", "xy")}, Folders: []ingest.Folder{{Path: p("r", "xy"), Root: p("r")}}})
-	same(t, "a folder that came back", len(must[[]ingest.Folder](t)(s.Folders(t.Context(), p("r")))), 11)
+	same(t, "a folder that came back", len(must[[]ingest.Folder](t)(s.Folders(t.Context(), ingest.FolderLookup{Root: p("r")}))), 11)
 	update(t, s, ingest.CatalogChange{RemoveFolders: []string{p()}})
 	same(t, "nothing left", len(must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{}))), 0)
 }

@@ -18,7 +18,7 @@ func testNothing(t *testing.T, s Store) {
 	if view, err := s.Snapshot(t.Context(), home); view != nil || err != nil {
 		t.Errorf("Snapshot = %v, %v", view, err)
 	}
-	if all, err := s.Peek(t.Context(), home); len(all) != 0 || err != nil {
+	if all, err := s.Peek(t.Context(), home, ingest.StoredLookup{}); len(all) != 0 || err != nil {
 		t.Errorf("Peek = %v, %v", all, err)
 	}
 	if all, err := s.Workspaces(t.Context()); len(all) != 0 || err != nil {
@@ -62,18 +62,18 @@ func testStored(t *testing.T, s Store) {
 	if full.Num <= 0 || bare.Num <= full.Num {
 		t.Fatalf("numbers %d and %d do not ascend from 1", full.Num, bare.Num)
 	}
-	same(t, "Peek", must[[]ingest.Stored](t)(s.Peek(t.Context(), home)), []ingest.Stored{full, bare})
+	same(t, "Peek", must[[]ingest.Stored](t)(s.Peek(t.Context(), home, ingest.StoredLookup{})), []ingest.Stored{full, bare})
 
 	full.Position.Next, full.Title, full.TitleFail, full.Position.State = 95, nil, "", nil
 	write(t, s, func(w ingest.Writer) error {
 		if err := w.Put(t.Context(), &full); err != nil {
 			return err
 		}
-		all, err := w.Stored(t.Context())
+		all, err := w.Stored(t.Context(), ingest.StoredLookup{})
 		same(t, "Stored in the transaction", all, []ingest.Stored{full, bare})
 		return err
 	})
-	same(t, "Peek after Put", must[[]ingest.Stored](t)(s.Peek(t.Context(), home)), []ingest.Stored{full, bare})
+	same(t, "Peek after Put", must[[]ingest.Stored](t)(s.Peek(t.Context(), home, ingest.StoredLookup{})), []ingest.Stored{full, bare})
 
 	view := snapshot(t, s)
 	want := []query.Row{
@@ -238,9 +238,9 @@ func testClearDelete(t *testing.T, s Store) {
 	}
 	appendBatch(t, s, first, fill)
 	appendBatch(t, s, second, fill)
-	before := must[[]ingest.Stored](t)(s.Peek(t.Context(), home))
+	before := must[[]ingest.Stored](t)(s.Peek(t.Context(), home, ingest.StoredLookup{}))
 	write(t, s, func(w ingest.Writer) error { return w.Clear(t.Context(), first) })
-	same(t, "state after Clear", must[[]ingest.Stored](t)(s.Peek(t.Context(), home)), before)
+	same(t, "state after Clear", must[[]ingest.Stored](t)(s.Peek(t.Context(), home, ingest.StoredLookup{})), before)
 	looking(t, s, func(view query.Snapshot) {
 		empty(t, view, first)
 		same(t, "alpha", must[[]query.Posting](t)(query.Collect(t.Context(), view, []string{"alpha"}, nil)),
@@ -388,7 +388,7 @@ func testWorkspaces(t *testing.T, s Store) {
 	}
 	same(t, "workspaces", must[[]string](t)(s.Workspaces(t.Context())), []string{"", "/", home, home + "/", "/odd \x00 name", `C:\work`})
 	for i, w := range names {
-		all := must[[]ingest.Stored](t)(s.Peek(t.Context(), w))
+		all := must[[]ingest.Stored](t)(s.Peek(t.Context(), w, ingest.StoredLookup{}))
 		if len(all) != 1 || all[0].Source != fmt.Sprint(i) || all[0].Header.Cwd != w {
 			t.Errorf("workspace %q holds %v", w, all)
 		}

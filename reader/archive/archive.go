@@ -102,6 +102,9 @@ func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position
 	return reader.ReviseAppended(src.Path, at)
 }
 
+// Alone implements reader.Loner: a kept log is one file.
+func (*Reader) Alone(reader.Source, reader.Position) bool { return true }
+
 // Path is where a session is kept below an archive's root. Two sessions never
 // share a path, whatever their ids are made of and whether or not the file
 // system tells the letter cases apart.

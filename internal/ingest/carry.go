@@ -1,0 +1,136 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/yorehq/yore/session"
+)
+
+// carryOut does a plan's work in short transactions, the first ones shorter
+// than the others, so that what is newest can be found soon.
+func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done int)) error {
+	left := p.jobs
+	if len(left) > 0 || p.drop {
+		defer in.mark(p.workspace, true)
+	}
+	share := int64(firstShare)
+	for n := 0; len(left) > 0 || n == 0 && p.drop; n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.slices > 0 && n == p.slices {
+			return nil
+		}
+		done := 0
+		var forks map[session.Key]Fork
+		err := in.Shards.Write(ctx, p.workspace, func(w Writer) error {
+			sl, err := in.open(ctx, w, share)
+			if err != nil {
+				return err
+			}
+			done, forks = 0, sl.forks
+			if n == 0 && p.drop {
+				if err := sl.dropAll(ctx, p); err != nil {
+					return err
+				}
+			}
+			for _, j := range left {
+				finished, err := sl.update(ctx, j)
+				if err != nil {
+					return err
+				}
+				if finished {
+					done++
+				}
+				if !finished || sl.full() {
+					break
+				}
+			}
+			return nil
+		})
+		switch {
+		case errors.Is(err, ErrBusy):
+			p.stale = true
+			return nil
+		case err != nil:
+			return err
+		}
+		for _, j := range left[:done] {
+			j.done = true
+			p.note(&j.found)
+			p.parts = p.parts || j.found.Divided
+			p.unnamed = p.unnamed || j.found.Unnamed
+		}
+		left = left[done:]
+		progress(len(p.jobs) - len(left))
+		if err := in.passForks(ctx, p.workspace, forks); err != nil {
+			return err
+		}
+		share = min(2*share, sliceBytes)
+	}
+	if p.unnamed {
+		return in.seekNames(ctx, p)
+	}
+	return nil
+}
+
+// open begins a transaction's work.
+func (in *Ingester) open(ctx context.Context, w Writer, share int64) (*slice, error) {
+	sl := &slice{in: in, w: w, start: time.Now(), share: share, held: map[int64]*Stored{}, forks: map[session.Key]Fork{}}
+	named, err := sl.load(ctx, StoredLookup{Naming: true})
+	sl.names = namesOf(named)
+	return sl, err
+}
+
+// dropAll removes the sessions that do not belong into the shard any more.
+func (sl *slice) dropAll(ctx context.Context, p *plan) error {
+	known, err := sl.w.Glances(ctx, p.only)
+	if err != nil {
+		return err
+	}
+	var sources []string
+	for i := range known {
+		if p.drops(&known[i]) {
+			sources = append(sources, known[i].Source)
+		}
+	}
+	if len(sources) == 0 {
+		return nil
+	}
+	rows, err := sl.load(ctx, StoredLookup{Sources: sources})
+	if err != nil {
+		return err
+	}
+	for _, s := range rows {
+		if err := sl.drop(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passForks hands what was found out about lineage on to the catalog, which may
+// lag behind a shard and never leads it.
+func (in *Ingester) passForks(ctx context.Context, workspace string, forks map[session.Key]Fork) error {
+	var change CatalogChange
+	for _, key := range slices.SortedFunc(maps.Keys(forks), session.CompareKey) {
+		rows, err := in.Catalog.Files(ctx, FileLookup{Workspace: &workspace, ID: &key.ID})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if row.Header.Key() == key && row.Fork != forks[key] {
+				row.Fork = forks[key]
+				change.Files = append(change.Files, row)
+			}
+		}
+	}
+	if len(change.Files) == 0 {
+		return nil
+	}
+	return in.Catalog.Update(ctx, change)
+}
