@@ -126,11 +126,6 @@ func (w *writer) Stored(ctx context.Context, which ingest.StoredLookup) ([]inges
 	return w.c.stored(ctx, which)
 }
 
-// Glances returns what tells whether sessions are up to date, in ascending Num.
-func (w *writer) Glances(ctx context.Context, only *session.Key) ([]ingest.Glance, error) {
-	return w.c.glances(ctx, only)
-}
-
 // Surface returns the current events in order, then the shadowed ones.
 func (w *writer) Surface(ctx context.Context, num int64) ([]session.Node, error) {
 	all, err := w.c.nodes(ctx, num)

@@ -14,11 +14,11 @@ import (
 // than the others, so that what is newest can be found soon.
 func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done int)) error {
 	left := p.jobs
-	if len(left) > 0 || p.drop {
+	if len(left) > 0 || len(p.dropped) > 0 {
 		defer in.mark(p.workspace, true)
 	}
 	share := int64(firstShare)
-	for n := 0; len(left) > 0 || n == 0 && p.drop; n++ {
+	for n := 0; len(left) > 0 || n == 0 && len(p.dropped) > 0; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 				return err
 			}
 			done, forks = 0, sl.forks
-			if n == 0 && p.drop {
+			if n == 0 && len(p.dropped) > 0 {
 				if err := sl.dropAll(ctx, p); err != nil {
 					return err
 				}
@@ -88,20 +88,7 @@ func (in *Ingester) open(ctx context.Context, w Writer, share int64) (*slice, er
 
 // dropAll removes the sessions that do not belong into the shard any more.
 func (sl *slice) dropAll(ctx context.Context, p *plan) error {
-	known, err := sl.w.Glances(ctx, p.only)
-	if err != nil {
-		return err
-	}
-	var sources []string
-	for i := range known {
-		if p.drops(&known[i]) {
-			sources = append(sources, known[i].Source)
-		}
-	}
-	if len(sources) == 0 {
-		return nil
-	}
-	rows, err := sl.load(ctx, StoredLookup{Sources: sources})
+	rows, err := sl.load(ctx, StoredLookup{Sources: p.dropped})
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func (in *Ingester) begin(ctx context.Context, scope session.Scope, progress fun
 		return err
 	}
 	for _, p := range plans {
-		if p.drop = false; len(p.jobs) == 0 {
+		if p.dropped = nil; len(p.jobs) == 0 {
 			continue
 		}
 		p.slices = 1

@@ -21,7 +21,7 @@ type plan struct {
 	only       *session.Key
 	jobs       []*job
 	keep       map[string]bool // sources that belong into the shard
-	drop       bool            // the shard holds sessions that do not
+	dropped    []string        // sources of sessions in the shard that do not
 	slices     int             // no more transactions than this; 0: until all is done
 	sources    int
 	unreadable int
@@ -108,11 +108,11 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	}
 	for i := range judged {
 		if p.drops(&judged[i]) {
-			p.drop = true
+			p.dropped = append(p.dropped, judged[i].Source)
 		}
 		p.unnamed = p.unnamed || judged[i].Unnamed
 	}
-	p.parts = p.drop && isDivided(rows, judged)
+	p.parts = len(p.dropped) > 0 && isDivided(rows, judged)
 	slices.SortStableFunc(p.jobs, func(a, b *job) int { return cmp.Compare(b.stamp.ModTime, a.stamp.ModTime) })
 	if !p.again {
 		p.again, err = in.beside(ctx, p)

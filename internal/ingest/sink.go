@@ -139,9 +139,6 @@ type Writer interface {
 	// Stored returns the saved state of sessions, in ascending Num.
 	Stored(ctx context.Context, which StoredLookup) ([]Stored, error)
 
-	// Glances is that of Shards, under the lock.
-	Glances(ctx context.Context, only *session.Key) ([]Glance, error)
-
 	// Surface returns every surface event of a session, current ones in
 	// ascending Order; provisional ones are not among them.
 	Surface(ctx context.Context, num int64) ([]session.Node, error)
