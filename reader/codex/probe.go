@@ -139,11 +139,9 @@ func (*Reader) Identify(ctx context.Context, root, path string) (session.Header,
 // seed counts the leading events that came from another thread.
 func (t *thread) seed(ctx context.Context) (int64, error) {
 	first := t.first
-	copied := first.copied != "" || first.forkedFrom != "" && !first.paginated
-	switch {
-	case t.own > 0:
-		// Lines of other files: all of them.
-	case first.inheritedUpTo < 0 && !copied:
+	// A fork goes on from a base, or begins with a copy; one that the client has
+	// migrated from the old mode to the new begins with a copy too.
+	if t.own == 0 && first.copied == "" && (first.forkedFrom == "" || first.base.Seg != "") {
 		return 0, nil
 	}
 	d := newDecoder(t)
@@ -155,8 +153,8 @@ func (t *thread) seed(ctx context.Context) (int64, error) {
 		case t.own > 0:
 			end = true
 		case v.none:
-		case first.inheritedUpTo >= 0:
-			end = r.ordinal >= first.inheritedUpTo
+		case first.inheritedUpTo >= 0 && r.ordinal >= first.inheritedUpTo:
+			end = true // a migration states it, too, and counts what is the thread's own
 		case border.own(&first.meta, r):
 			end = true
 		}
@@ -192,14 +190,16 @@ func (b *border) own(m *meta, r *record) bool {
 	if b.lines == 2 {
 		b.fork = r.time
 	}
-	if r.is(eventType) && jsonl.Is(r.in.thread, string(m.id)) {
+	turn, hasTurn := bornAt(jsonl.Text(r.in.turn))
+	made, hasMade := bornAt(string(m.id))
+	switch {
+	case hasTurn && hasMade && turn < made:
+		return false // whatever it names: a migration writes the fork's own id into copied lines
+	case r.is(eventType) && jsonl.Is(r.in.thread, string(m.id)):
 		return true
-	}
-	switch turn, ok := bornAt(jsonl.Text(r.in.turn)); {
-	case ok && (r.is(contextType) || r.isEvent("task_started", "turn_started")):
-		// Its id says when a turn began, to the millisecond.
-		if made, ok := bornAt(string(m.id)); ok && turn >= made {
-			return true
+	case hasTurn && hasMade:
+		if r.is(contextType) || r.isEvent("task_started", "turn_started") {
+			return true // the id says when a turn began, to the millisecond
 		}
 	case r.isEvent("task_started", "turn_started"):
 		// Of a copied line the time of the start is older than its stamp.
