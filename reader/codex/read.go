@@ -206,12 +206,18 @@ func checkOf(path string, offset int64) (uint64, error) {
 // Window implements reader.Reader. What stands before the window is passed over
 // as far as its checkpoint lies away.
 func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
+	h, _, err := readWindow(ctx, src, at, from, to, natives, emit)
+	return h, err
+}
+
+// readWindow is Window, and says how many bytes it parsed for it.
+func readWindow(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, int64, error) {
 	if err := ctx.Err(); err != nil {
-		return session.Header{}, err
+		return session.Header{}, 0, err
 	}
 	t, err := resolveRead(ctx, src)
 	if err != nil {
-		return session.Header{}, err
+		return session.Header{}, 0, err
 	}
 	h := t.header()
 	if h.ID == src.Header.ID && h.Cwd == src.Header.Cwd {
@@ -240,9 +246,12 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 				return err
 			}
 		}
+		if d.next > to {
+			return reader.ErrStop // the next line may be long
+		}
 		return nil
 	})
-	return h, err
+	return h, d.bytes, err
 }
 
 // nativesOf gives the bytes of the events of one value.
