@@ -26,6 +26,7 @@ func (r Range) Meets(o Range) bool { return max(r.First, o.First) < min(r.End, o
 type Checkpoint struct {
 	Seq   int64 // seq of the first event there
 	Place Place
+	Dear  bool // reading on to it from an earlier one may cost the log up to here: it is worth keeping
 }
 
 // Scope is the part of the corpus that a request may touch.

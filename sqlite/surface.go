@@ -190,8 +190,8 @@ const (
 	checkpointBytes  = 64 << 10
 )
 
-// addCheckpoints keeps a checkpoint only if it is far enough behind the last
-// one kept: reading from a checkpoint is cheap within these bounds.
+// addCheckpoints keeps a checkpoint only if it is dear, or far enough behind the
+// last one kept: reading from a checkpoint is cheap within these bounds.
 func (w *writer) addCheckpoints(ctx context.Context, num int64, all []session.Checkpoint) error {
 	if len(all) == 0 {
 		return nil
@@ -201,7 +201,7 @@ func (w *writer) addCheckpoints(ctx context.Context, num int64, all []session.Ch
 		return err
 	}
 	for _, p := range all {
-		if any && !farBehind(last, p) {
+		if any && !p.Dear && !farBehind(last, p) {
 			continue
 		}
 		err := w.c.exec(ctx, `INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, num, p.Seq, p.Place.Part, p.Place.Offset, p.Place.Inner)

@@ -36,6 +36,8 @@ type builder struct {
 	bytes  int   // text in batch
 	copied int64 // text handed to the store so far
 
+	turned bool // the event before turned the surface over
+
 	names          *names // titles that sessions of the shard have for others
 	keepFootprints bool   // give the product's own calls documents too
 }
@@ -94,6 +96,12 @@ func (b *builder) node(seq int64) session.Node {
 	return session.Node{Seq: seq, By: -1}
 }
 
+// turns reports whether an event turns the surface over, as a compaction or a
+// rewind does: what becomes of it may depend on all that came before.
+func turns(e *session.Event) bool {
+	return e.Op.Kind == session.OpSelect || e.Op.Kind == session.OpReplace && e.Type == session.UserMessage
+}
+
 // record notes what an event brought.
 func (b *builder) record(e *session.Event, change session.Change) {
 	body := e.Body
@@ -123,7 +131,8 @@ func (b *builder) record(e *session.Event, change session.Change) {
 	if e.Provisional {
 		return
 	}
-	b.batch.Checkpoints = append(b.batch.Checkpoints, session.Checkpoint{Seq: e.Seq, Place: e.Place})
+	b.batch.Checkpoints = append(b.batch.Checkpoints, session.Checkpoint{Seq: e.Seq, Place: e.Place, Dear: b.turned})
+	b.turned = turns(e)
 	s := b.s
 	if s.Root == "" {
 		s.Root = e.NativeID

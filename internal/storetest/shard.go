@@ -228,6 +228,25 @@ func testWithdraw(t *testing.T, s Store) {
 	same(t, "surface", len(must[[]int64](t)(view.Log(num).Surface(t.Context()))), 140)
 }
 
+// Of checkpoints that lie close to each other a store may leave some out, but none
+// that is dear.
+func testDearCheckpoints(t *testing.T, s Store) {
+	num := begin(t, s, "one")
+	at := func(seq int64) session.Checkpoint {
+		return session.Checkpoint{Seq: seq, Place: session.Place{Offset: 10 + seq}}
+	}
+	dear := at(2)
+	dear.Dear = true
+	appendBatch(t, s, num, ingest.Batch{Checkpoints: []session.Checkpoint{at(0), at(1), dear, at(3)}})
+	looking(t, s, func(view query.Snapshot) {
+		same(t, "at it", must[session.Checkpoint](t)(view.Log(num).Checkpoint(t.Context(), 2)), at(2))
+		if got := must[session.Checkpoint](t)(view.Log(num).Checkpoint(t.Context(), 3)); got != at(2) && got != at(3) {
+			t.Errorf("behind it: %+v", got)
+		}
+		same(t, "before it", must[session.Checkpoint](t)(view.Log(num).Checkpoint(t.Context(), 0)), at(0))
+	})
+}
+
 func testClearDelete(t *testing.T, s Store) {
 	first, second := begin(t, s, "one"), begin(t, s, "two")
 	fill := ingest.Batch{

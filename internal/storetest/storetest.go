@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"many documents in small batches", testManyBatches},
 		{"withdraw", testWithdraw},
 		{"clear and delete", testClearDelete},
+		{"dear checkpoints", testDearCheckpoints},
 		{"holders of records", testHolders},
 		{"failed work leaves nothing", testRollback},
 		{"generation", testGeneration},

@@ -22,6 +22,9 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte(lines(append([]string{metaLine(idA, "")}, talk...)...)), 200)
 	f.Add([]byte(lines(append(append([]string{metaLine(idA, "")}, talk...), compacted(7, "sum", userItem("u3", "second"), userItem("s", "sum")))...)), 900)
 	f.Add([]byte(lines(append([]string{metaLine(idA, ""), eventLine(1, `{"type":"thread_rolled_back","num_turns":1}`)}, talk...)...)), 300)
+	f.Add([]byte(lines(append(append([]string{metaLine(idA, "")}, talk...), compacted(7, "sum", userItem("u3", "second"), userItem("s", "sum")),
+		eventLine(8, `{"type":"task_started"}`), itemLine(8, userItem("", "third")), eventLine(9, `{"type":"thread_rolled_back","num_turns":1}`),
+		itemLine(9, userItem("", "fourth")), eventLine(10, `{"type":"thread_rolled_back","num_turns":3}`), itemLine(11, userItem("", "fifth")))...)), 1900)
 	f.Add([]byte(lines(`{"id":"`+idA+`","timestamp":"2025-06-01T10:00:00Z"}`, userItem("", "hello"))), 80)
 	f.Add([]byte(lines(segmentB()...)), 10)
 	f.Fuzz(func(t *testing.T, content []byte, cut int) {
