@@ -97,7 +97,7 @@ func (a *app) verdict(ctx context.Context, cmd *cobra.Command, err error) int {
 		a.complain(render.Line(err.Error(), 0), "Usage: "+cmd.UseLine()+"; `"+cmd.CommandPath()+" --help` explains it.")
 		return exitUsage
 	case err != nil && coded:
-		a.explain(code, err)
+		a.explain(cmd, code, err)
 		if usage(code) {
 			return exitUsage
 		}
@@ -121,7 +121,7 @@ func usage(code fault.Code) bool {
 }
 
 // explain shows a failure to the owner: what, why, and what to do.
-func (a *app) explain(code fault.Code, err error) {
+func (a *app) explain(cmd *cobra.Command, code fault.Code, err error) {
 	text := fault.SafeText(err)
 	if !usage(code) && text == fault.Sentence(code) {
 		// It is the owner's own machine: the cause may be seen.
@@ -129,7 +129,7 @@ func (a *app) explain(code fault.Code, err error) {
 			text += " (" + cause + ")"
 		}
 	}
-	a.complain(render.Line(text, 0), remedy(code))
+	a.complain(render.Line(text, 0), strings.ReplaceAll(remedy(code), "yore COMMAND", cmd.CommandPath()))
 }
 
 func (a *app) complain(text, remedy string) {

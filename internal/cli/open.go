@@ -50,6 +50,7 @@ type corpus struct {
 	*yore.History
 	view  *authz.View
 	scope session.Scope
+	bar   func() (progress func(done, total int), done func())
 }
 
 // open opens the history and the view that a scope gives of it. The caller
@@ -59,7 +60,7 @@ func (a *app) open(ctx context.Context, s scope, change ...func(*yore.Options)) 
 	if err != nil {
 		return nil, nil, err
 	}
-	c = &corpus{History: h}
+	c = &corpus{History: h, bar: a.bar}
 	if s.all {
 		c.scope.All = true
 		c.view, err = h.OwnerView()
@@ -211,8 +212,14 @@ func names(found []query.Info, everywhere bool) string {
 	return strings.Join(names, ", ")
 }
 
-// visible lists every session of the scope.
+// visible lists every session of the scope, which the first time has to be indexed.
 func (c *corpus) visible(ctx context.Context) ([]query.Info, error) {
+	progress, cleared := c.bar()
+	_, err := c.Refresh(ctx, c.scope, progress)
+	cleared()
+	if err != nil {
+		return nil, err
+	}
 	var all []query.Info
 	for cursor := ""; ; {
 		list, err := c.view.List(ctx, query.SessionFilter{Scope: c.scope}, query.MaxLimit, cursor)
