@@ -278,6 +278,48 @@ func setVersion(t *testing.T, path string, version uint32) {
 	}
 }
 
+// TestAVirtualTableOfAnOlderSchema: its module is gone, and the database is
+// made anew all the same.
+func TestAVirtualTableOfAnOlderSchema(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	put(t, x, "one", "text")
+	c, err := x.acquire(t.Context(), x.shardOf(workspace), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.execAll(`PRAGMA writable_schema = ON;
+		INSERT INTO sqlite_schema VALUES ('table', 'f', 'f', 0, 'CREATE VIRTUAL TABLE f USING fts5(t, content='''', tokenize=''ascii'')');
+		CREATE TABLE f_data (id INTEGER PRIMARY KEY, block BLOB); INSERT INTO f_data VALUES (1, 'text'); PRAGMA writable_schema = OFF`)
+	x.release(c)
+	if err := errors.Join(err, x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	setVersion(t, x.shardOf(workspace).path, 4)
+	y := openAt(t, x.dir)
+	if got := hits(t, y, "text"); got != 0 {
+		t.Errorf("%d hits in a shard of an older schema", got)
+	}
+	put(t, y, "two", "text")
+	if got := hits(t, y, "text"); got != 1 {
+		t.Errorf("%d hits in a shard that was made anew", got)
+	}
+	if c, err = y.acquire(t.Context(), y.shardOf(workspace), false); err != nil {
+		t.Fatal(err)
+	}
+	defer y.release(c)
+	if n, err := c.integer(t.Context(), `SELECT count(*) FROM sqlite_schema WHERE name IN ('f', 'f_data')`); n != 0 || err != nil {
+		t.Errorf("%d tables of the older schema are left, %v", n, err)
+	}
+	if err := c.rowsOf(t.Context(), `PRAGMA integrity_check`, func(r row) error {
+		if r.text(0) != "ok" {
+			t.Errorf("integrity: %s", r.text(0))
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSchemaVersions(t *testing.T) {
 	x := openAt(t, t.TempDir())
 	put(t, x, "one", "text")

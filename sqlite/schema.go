@@ -175,10 +175,19 @@ func (c *conn) rebuild(ctx context.Context, at place) error {
 }
 
 func (c *conn) dropAll(ctx context.Context) error {
+	// Older schemas had a virtual table of a module that is not here any more,
+	// without which it cannot be dropped. Forgotten, it leaves plain tables.
+	const virtual = `sql LIKE 'CREATE VIRTUAL%'`
+	if n, err := c.integer(ctx, `SELECT count(*) FROM sqlite_schema WHERE `+virtual); err != nil {
+		return err
+	} else if n > 0 {
+		err := c.execAll(`PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE ` + virtual + `; PRAGMA writable_schema = RESET`)
+		if err != nil {
+			return err
+		}
+	}
 	var names []string
-	// Virtual tables first: their shadow tables go with them.
-	err := c.rowsOf(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
-		ORDER BY sql NOT LIKE 'CREATE VIRTUAL%'`, func(r row) error {
+	err := c.rowsOf(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`, func(r row) error {
 		names = append(names, r.text(0))
 		return nil
 	})
