@@ -83,10 +83,16 @@ func (p *parts) add(s string) {
 // stores, and the two noncharacters are reserved as marks around a match.
 func replaced(r rune) bool { return r == 0 || r == '\uFDD0' || r == '\uFDD1' }
 
+// mayReplace reports whether s holds NUL or the bytes that both noncharacters
+// begin with, and a few others.
+func mayReplace(s string) bool {
+	return strings.IndexByte(s, 0) >= 0 || strings.Contains(s, "\uFDD0"[:2])
+}
+
 // clean puts U+FFFD in the place of what may not stand in a text, and cuts the
 // result at limit bytes on the border of a character.
 func clean(s string, limit int) (out string, cut bool) {
-	if utf8.ValidString(s) && strings.IndexFunc(s, replaced) < 0 {
+	if utf8.ValidString(s) && !mayReplace(s) {
 		if len(s) <= limit {
 			return s, false
 		}

@@ -131,3 +131,17 @@ func TestPoints(t *testing.T) {
 		}
 	}
 }
+
+// What is looked at quickly first is the same as what is looked for.
+func TestMayReplace(t *testing.T) {
+	for _, r := range []rune{0, 1, ' ', 'a', 0xFDCF, 0xFDD0, 0xFDD1, 0xFDD2, 0xFDFF, 0xFEFF, 0xFFFD, 0x10FDD0} {
+		if s := "x" + string(r) + "y"; replaced(r) && !mayReplace(s) {
+			t.Errorf("%q is overlooked", s)
+		}
+	}
+	for _, s := range []string{"", "plain", "Größe", "，。測定", "\uFEFF"} {
+		if mayReplace(s) {
+			t.Errorf("%q is looked at twice", s)
+		}
+	}
+}

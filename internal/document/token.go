@@ -47,6 +47,27 @@ func Terms(text string) []string {
 	return terms
 }
 
+// EachFolded hands the folded tokens of text, which AppendFolded joins, to visit
+// one by one, and returns how many there are. A token is valid during the visit
+// and may be written to. It works in buf; with a capacity of FoldedRoom bytes it
+// allocates only for characters that have to be composed.
+func EachFolded(text string, buf []byte, visit func(token []byte)) (tokens int) {
+	if cap(buf) < FoldedRoom {
+		buf = make([]byte, 0, FoldedRoom)
+	}
+	for at := 0; ; tokens++ {
+		folded, start, end := next(buf[:0], text, at)
+		if start == end {
+			return tokens
+		}
+		visit(folded)
+		at = end
+	}
+}
+
+// FoldedRoom is how many bytes EachFolded needs to work in.
+const FoldedRoom = 4 * maxPoints
+
 // AppendFolded appends all folded tokens of text, joined by one space, to dst:
 // what is indexed. Beyond dst, which must not overlap text, it allocates only for
 // characters that have to be composed.

@@ -119,6 +119,10 @@ func FuzzTokens(f *testing.F) {
 		if string(joined) != strings.Join(terms, " ") || n != len(terms) {
 			t.Fatalf("AppendFolded(%q) = %q, %d; terms %q", s, joined, n, terms)
 		}
+		var each []string
+		if n := EachFolded(s, nil, func(token []byte) { each = append(each, string(token)) }); n != len(terms) || !cmp.Equal(each, terms) {
+			t.Fatalf("EachFolded(%q) gives %q, %d; terms %q", s, each, n, terms)
+		}
 		if again := Terms(string(joined)); !cmp.Equal(again, terms) {
 			t.Fatalf("folding twice: %q, then %q", terms, again)
 		}
@@ -145,5 +149,24 @@ func BenchmarkAppendFolded(b *testing.B) {
 				AppendFolded(dst, text)
 			}
 		})
+	}
+}
+
+// Each token is folded in the given room; none of it is left over for the next.
+func TestEachFolded(t *testing.T) {
+	text := "The " + strings.Repeat("LONG", 40) + " Straße, Köln 東京 " + strings.Repeat("é", 100) + " x"
+	buf := make([]byte, 0, FoldedRoom)
+	var got []string
+	n := EachFolded(text, buf, func(token []byte) {
+		got = append(got, string(token))
+		for i := range token {
+			token[i] = '?'
+		}
+	})
+	if want := Terms(text); !cmp.Equal(got, want) || n != len(want) || len(want) < 7 {
+		t.Errorf("%d tokens (-want +got):\n%s", n, cmp.Diff(want, got))
+	}
+	if allocs := testing.AllocsPerRun(20, func() { EachFolded(text, buf, func([]byte) {}) }); allocs > 0 {
+		t.Errorf("%v allocations", allocs)
 	}
 }
