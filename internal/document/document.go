@@ -32,7 +32,8 @@ const MaxText = 8 << 20
 // most MaxText bytes; clipped says that there was more, or that the reader had
 // clipped the body already. An empty text means that the event is no document.
 func Extract(b session.Body) (text string, clipped bool) {
-	var p parts
+	var room [4]string
+	p := parts{list: room[:0]}
 	p.blocks(b.Blocks)
 	p.add(b.ErrorName)
 	p.add(b.ErrorCode)

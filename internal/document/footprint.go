@@ -84,16 +84,19 @@ func callsIn(script, tool string) bool {
 // product's own tools, and how many there were. The given body's blocks are not
 // changed.
 func WithoutFootprints(b session.Body) (clean session.Body, calls int) {
-	kept := make([]session.Block, 0, len(b.Blocks))
-	for _, block := range b.Blocks {
-		if block.Kind == session.CallBlock && Footprint(block.Name, block.Text) {
+	ours := func(b session.Block) bool { return b.Kind == session.CallBlock && Footprint(b.Name, b.Text) }
+	first := slices.IndexFunc(b.Blocks, ours)
+	if first < 0 {
+		return b, 0
+	}
+	kept := slices.Clone(b.Blocks[:first])
+	for _, block := range b.Blocks[first:] {
+		if ours(block) {
 			calls++
 			continue
 		}
 		kept = append(kept, block)
 	}
-	if calls > 0 {
-		b.Blocks = kept
-	}
+	b.Blocks = kept
 	return b, calls
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"slices"
 	"strings"
 
@@ -159,11 +157,17 @@ func nativeOf(e *session.Event) uint64 {
 	if e.NativeID == "" {
 		return 0
 	}
-	h := fnv.New64a()
-	io.WriteString(h, e.Type)
-	h.Write([]byte{0})
-	io.WriteString(h, e.NativeID)
-	return h.Sum64()
+	// FNV-1a.
+	const offset, prime = 0xcbf29ce484222325, 0x100000001b3
+	h := uint64(offset)
+	for i := range len(e.Type) {
+		h = (h ^ uint64(e.Type[i])) * prime
+	}
+	h *= prime // a NUL between them
+	for i := range len(e.NativeID) {
+		h = (h ^ uint64(e.NativeID[i])) * prime
+	}
+	return h
 }
 
 // maxFootprints is how many calls of the product's own tools a session
