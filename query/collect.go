@@ -25,7 +25,8 @@ type search struct {
 
 	stats  statistics
 	rarest []string                 // the query's distinct tokens, rarest first, once the partial part has run
-	known  map[Target]*entry        // sessions that may be shown, once they were looked for
+	known  map[session.ID][]*entry  // sessions that may be shown, once they were looked for
+	family map[*entry]bool          // see kin
 	heirs  map[record][]session.Key // of the hits that stand for inherited ones: who inherited them
 }
 
@@ -175,7 +176,7 @@ func (s *search) literal(ctx context.Context) ([]*hit, error) {
 			}
 		}
 	}
-	return s.withoutInherited(ctx, hits)
+	return s.withoutInherited(hits), nil
 }
 
 // take makes a hit of a document, nil if it does not pass.
@@ -199,29 +200,20 @@ func (s *search) literalSessions(ctx context.Context, want int) ([]*hit, error) 
 	if err != nil {
 		return nil, err
 	}
-	kin := s.kin()
 	p := podium{want: want, best: map[*entry]*hit{}}
-	var related []*hit
+	var copies []*hit // of forks, some of whose documents may be inherited
+	inherited := false
 	for _, f := range all {
 		for _, r := range f.runs {
 			en := f.view.sessions[r.Session]
 			if en == nil || !s.allow(en) {
 				continue
 			}
-			if kin[en] {
-				for i := range r.Docs {
-					h, err := s.take(ctx, f.view, en, r, i)
-					if err != nil {
-						return nil, err
-					}
-					if h != nil {
-						h.score = score(r, i)
-						related = append(related, h)
-					}
-				}
-				continue
-			}
 			least := p.least(en)
+			fork := s.hideInherited && en.row.Header.Inherited(0)
+			if fork {
+				least = 0
+			}
 			for i := range r.Docs {
 				n := score(r, i)
 				if n < least {
@@ -231,20 +223,52 @@ func (s *search) literalSessions(ctx context.Context, want int) ([]*hit, error) 
 				if err != nil {
 					return nil, err
 				}
-				if h != nil {
+				switch {
+				case h == nil:
+				case fork:
+					h.score = n
+					copies = append(copies, h)
+					inherited = inherited || en.row.Header.Inherited(h.doc.Seq)
+				default:
 					h.score = n
 					least = p.offer(h)
 				}
 			}
 		}
 	}
-	if related, err = s.withoutInherited(ctx, related); err != nil {
-		return nil, err
+	if inherited {
+		if copies, err = s.withOrigins(ctx, all, copies); err != nil {
+			return nil, err
+		}
 	}
-	for _, h := range related {
+	for _, h := range copies {
 		p.offer(h)
 	}
 	return p.ranked(), nil
+}
+
+// withOrigins drops those hits of forks that their origin shows, for which it
+// needs every hit of the forks' ancestors.
+func (s *search) withOrigins(ctx context.Context, all []found, copies []*hit) ([]*hit, error) {
+	kin := s.kin()
+	for _, f := range all {
+		for _, r := range f.runs {
+			en := f.view.sessions[r.Session]
+			if en == nil || !kin[en] || en.row.Header.Inherited(0) || !s.allow(en) {
+				continue
+			}
+			for i := range r.Docs {
+				h, err := s.take(ctx, f.view, en, r, i)
+				if err != nil {
+					return nil, err
+				}
+				if h != nil {
+					copies = append(copies, h)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(s.withoutInherited(copies), func(h *hit) bool { return !h.session.row.Header.Inherited(0) }), nil
 }
 
 // podium keeps the best hit of each session, for the best sessions.

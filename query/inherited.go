@@ -1,8 +1,6 @@
 package query
 
 import (
-	"cmp"
-	"context"
 	"slices"
 
 	"github.com/yorehq/yore/session"
@@ -16,12 +14,12 @@ import (
 
 // record names an event of a session across its copies.
 type record struct {
-	of     Target
+	of     *entry
 	seq    int64  // where the agent keeps no ids
 	native uint64 // else
 }
 
-func recordOf(of Target, d *Document) record {
+func recordOf(of *entry, d *Document) record {
 	if d.Native != 0 {
 		return record{of: of, native: d.Native}
 	}
@@ -31,17 +29,17 @@ func recordOf(of Target, d *Document) record {
 // kin returns the sessions among whose documents copies may be: forks that may
 // be shown and their ancestors.
 func (s *search) kin() map[*entry]bool {
-	kin := map[*entry]bool{}
-	if !s.hideInherited {
-		return kin
+	if s.family != nil || !s.hideInherited {
+		return s.family
 	}
+	kin := map[*entry]bool{}
 	for _, v := range s.views {
 		for _, en := range v.sessions {
 			if !en.row.Header.Inherited(0) || !s.allow(en) {
 				continue
 			}
 			for kin[en] = true; en.row.Header.ParentSession != ""; {
-				h := en.row.Header
+				h := &en.row.Header
 				parent := s.find(session.Key{Agent: h.Agent, ID: h.ParentSession}, h.Cwd)
 				if parent == nil || kin[parent] {
 					break
@@ -51,24 +49,22 @@ func (s *search) kin() map[*entry]bool {
 			}
 		}
 	}
+	s.family = kin
 	return kin
 }
 
 // withoutInherited drops hits that an ancestor in the same answer shows itself.
-func (s *search) withoutInherited(ctx context.Context, hits []*hit) ([]*hit, error) {
+func (s *search) withoutInherited(hits []*hit) []*hit {
 	if !s.hideInherited {
-		return hits, nil
+		return hits
 	}
 	inherited := func(h *hit) bool { return h.session.row.Header.Inherited(h.doc.Seq) }
 	if !slices.ContainsFunc(hits, inherited) {
-		return hits, nil
-	}
-	if err := s.natives(ctx, hits); err != nil {
-		return nil, err
+		return hits
 	}
 	shown := make(map[record]bool, len(hits))
 	for _, h := range hits {
-		shown[recordOf(TargetOf(h.session.row.Header), &h.doc)] = true
+		shown[recordOf(h.session, &h.doc)] = true
 	}
 	return slices.DeleteFunc(hits, func(h *hit) bool {
 		if !inherited(h) {
@@ -79,50 +75,22 @@ func (s *search) withoutInherited(ctx context.Context, hits []*hit) ([]*hit, err
 			s.inherit(origin, h.session.row.Header.Key())
 		}
 		return ok
-	}), nil
-}
-
-// natives completes the documents of hits that may be copies or have some.
-func (s *search) natives(ctx context.Context, hits []*hit) error {
-	kin := s.kin()
-	byView := map[*view][]*hit{}
-	for _, h := range hits {
-		if kin[h.session] {
-			byView[h.view] = append(byView[h.view], h)
-		}
-	}
-	for v, some := range byView {
-		slices.SortFunc(some, func(a, b *hit) int { return cmp.Compare(a.doc.Doc, b.doc.Doc) })
-		ids := make([]DocID, len(some))
-		for i, h := range some {
-			ids[i] = h.doc.Doc
-		}
-		docs, err := v.snap.Documents(ctx, ids)
-		if err != nil {
-			return err
-		}
-		for i, h := range some {
-			h.doc = docs[i]
-		}
-	}
-	return nil
+	})
 }
 
 // origin returns the record of the farthest ancestor that shows a hit itself.
 func (s *search) origin(h *hit, shown map[record]bool) (origin record, ok bool) {
-	at := h.session.row.Header
-	seen := map[Target]bool{}
-	for at.ParentSession != "" && !seen[TargetOf(at)] {
+	at := &h.session.row.Header
+	for steps := 0; at.ParentSession != "" && steps <= len(s.known); steps++ { // lineage may run in a circle
 		if h.doc.Native == 0 && !at.Inherited(h.doc.Seq) {
 			break // it is this one's own
 		}
-		seen[TargetOf(at)] = true
 		parent := s.find(session.Key{Agent: at.Agent, ID: at.ParentSession}, at.Cwd)
 		if parent == nil {
 			break
 		}
-		at = parent.row.Header
-		if r := recordOf(TargetOf(at), &h.doc); shown[r] && parent != h.session {
+		at = &parent.row.Header
+		if r := recordOf(parent, &h.doc); shown[r] && parent != h.session {
 			origin, ok = r, true
 		}
 	}
@@ -139,27 +107,25 @@ func (s *search) inherit(origin record, heir session.Key) {
 }
 
 // find returns a session that may be shown: in the given workspace first.
-func (s *search) find(key session.Key, workspace string) *entry {
+func (s *search) find(key session.Key, workspace string) (found *entry) {
 	if s.known == nil {
-		s.known = map[Target]*entry{}
+		s.known = map[session.ID][]*entry{}
 		for _, v := range s.views {
 			for _, en := range v.sessions {
-				s.known[TargetOf(en.row.Header)] = en
+				s.known[en.row.Header.ID] = append(s.known[en.row.Header.ID], en)
 			}
 		}
 	}
-	if en := s.known[Target{key, workspace}]; en != nil {
-		return en
-	}
-	for _, v := range s.views {
-		if en := s.known[Target{key, v.workspace}]; en != nil {
-			return en
+	for _, en := range s.known[key.ID] {
+		h := &en.row.Header
+		if h.Agent == key.Agent && (found == nil || h.Cwd == workspace) {
+			found = en
 		}
 	}
-	return nil
+	return found
 }
 
 // forks names the sessions whose inherited copies a hit stands for.
 func (s *search) forks(h *hit) []session.Key {
-	return slices.SortedFunc(slices.Values(s.heirs[recordOf(TargetOf(h.session.row.Header), &h.doc)]), session.CompareKey)
+	return slices.SortedFunc(slices.Values(s.heirs[recordOf(h.session, &h.doc)]), session.CompareKey)
 }

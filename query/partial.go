@@ -172,10 +172,7 @@ func (s *search) partialSessions(ctx context.Context, skip map[*entry]bool, want
 			}
 		}
 	}
-	if related, err = s.withoutInherited(ctx, related); err != nil {
-		return nil, err
-	}
-	for _, h := range related {
+	for _, h := range s.withoutInherited(related) {
 		if !skip[h.session] {
 			p.offer(h)
 		}

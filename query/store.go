@@ -84,8 +84,8 @@ type Run struct {
 	Tokens  []int32  // length of the text in tokens
 	Roles   []Role
 
-	// At returns the metadata of the i-th, but for Tool and Native. It may be
-	// called until the snapshot is closed.
+	// At returns the metadata of the i-th, but for Tool. It may be called until
+	// the snapshot is closed.
 	At func(i int) (Document, error)
 }
 
@@ -154,7 +154,8 @@ type Snapshot interface {
 	// of some tokens.
 	Totals(ctx context.Context, tokens []string) (Totals, error)
 
-	// Sessions returns every session, sound or not, in ascending Num.
+	// Sessions returns every session, sound or not, in ascending Num. The slice
+	// must not be changed.
 	Sessions(ctx context.Context) ([]Row, error)
 
 	// Match calls found with the documents that hold the tokens adjacent and in

@@ -23,7 +23,7 @@ type view struct {
 
 // entry is a session in a view.
 type entry struct {
-	row        Row
+	row        *Row
 	live       bool // registered in this process
 	running    bool // open in a process of its agent, by the agent's own word
 	persisted  bool
@@ -70,9 +70,11 @@ func openView(ctx context.Context, c *Corpus, workspace string, live bool) (*vie
 	if err != nil {
 		return nil, errors.Join(err, snap.Close())
 	}
-	v := &view{corpus: c, workspace: workspace, snap: snap, sessions: map[int64]*entry{}, all: map[int64]*entry{}, states: map[int64][]Shadow{}}
-	for _, r := range rows {
-		v.all[r.Num] = &entry{row: r, live: live, persisted: !live}
+	v := &view{corpus: c, workspace: workspace, snap: snap, sessions: make(map[int64]*entry, len(rows)), all: make(map[int64]*entry, len(rows)), states: map[int64][]Shadow{}}
+	entries := make([]entry, len(rows))
+	for i := range rows {
+		entries[i] = entry{row: &rows[i], live: live, persisted: !live}
+		v.all[rows[i].Num] = &entries[i]
 	}
 	return v, v.markRunning(ctx)
 }
@@ -130,7 +132,7 @@ func (e *Engine) unite(ctx context.Context, all views) error {
 	for _, v := range all {
 		for num, s := range v.all {
 			if v.corpus != &e.Live {
-				s.suppressed = live[TargetOf(s.row.Header)] != nil
+				s.suppressed = len(live) > 0 && live[TargetOf(s.row.Header)] != nil
 			}
 			if !s.suppressed && s.row.Problem == nil {
 				v.sessions[num] = s

@@ -13,8 +13,9 @@ const columnDocs = 512
 
 // columns are what ranking and filters need of a run of documents, a column for
 // each fact, in the order of the segment. In a row: the number of documents,
-// then tokens, role, and, unpacked when first asked for, points, time, seq, kind
-// and flags. Numbers are varints, time and seq as differences.
+// then tokens, role, and, unpacked when first asked for, points, kind, time, seq,
+// flags and, if there is one, the hash of the record's own id. Numbers are varints,
+// time and seq as differences.
 type columns struct {
 	tokens []int32
 	roles  []query.Role
@@ -29,12 +30,15 @@ type columnRest struct {
 	points    uint32
 	kind      uint32
 	time, seq int64
+	native    uint64
 	flags     uint8
 }
 
+func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
+
 func (c *columns) add(r *record) {
 	c.tokens, c.roles = append(c.tokens, int32(r.tokens)), append(c.roles, r.role)
-	c.rest = append(c.rest, columnRest{r.points, r.kind, r.time, r.seq, r.flags})
+	c.rest = append(c.rest, columnRest{r.points, r.kind, r.time, r.seq, r.native(), r.flags})
 }
 
 // append adds documents of another.
@@ -67,6 +71,9 @@ func (c *columns) pack(first, end int) []byte {
 		out = binary.AppendVarint(out, r.time-before.time)
 		out = binary.AppendVarint(out, r.seq-before.seq)
 		out = append(out, r.flags)
+		if r.flags&flagNative != 0 {
+			out = binary.LittleEndian.AppendUint64(out, r.native)
+		}
 		before = r
 	}
 	return seal(out)
@@ -108,40 +115,43 @@ func (c *columns) unpack() error {
 		rest, data := make([]columnRest, len(c.tokens)), c.packed
 		var before columnRest
 		for i := range rest {
-			var at int
-			ok := true
-			unsigned := func() uint64 {
-				v, n := binary.Uvarint(data[at:])
-				ok = ok && n > 0
-				at += max(n, 0)
-				return v
+			r := &rest[i]
+			var v [4]uint64
+			for j := range v {
+				n := 0
+				if v[j], n = binary.Uvarint(data); n <= 0 {
+					c.failed = damage
+					return
+				}
+				data = data[n:]
 			}
-			signed := func() int64 {
-				v, n := binary.Varint(data[at:])
-				ok = ok && n > 0
-				at += max(n, 0)
-				return v
-			}
-			r := columnRest{points: uint32(unsigned()), kind: uint32(unsigned()), time: before.time + signed(), seq: before.seq + signed()}
-			if !ok || at >= len(data) {
+			r.points, r.kind, r.time, r.seq = uint32(v[0]), uint32(v[1]), before.time+unzigzag(v[2]), before.seq+unzigzag(v[3])
+			if len(data) == 0 {
 				c.failed = damage
 				return
 			}
-			r.flags = data[at]
-			rest[i], before, data = r, r, data[at+1:]
+			r.flags, data = data[0], data[1:]
+			if r.flags&flagNative != 0 {
+				if len(data) < 8 {
+					c.failed = damage
+					return
+				}
+				r.native, data = binary.LittleEndian.Uint64(data), data[8:]
+			}
+			before = *r
 		}
 		c.rest, c.packed = rest, nil
 	})
 	return c.failed
 }
 
-// document gives the i-th document its public form, but for what only records
-// hold: its tool and native id.
+// document gives the i-th document its public form, but for its tool, which
+// only records hold.
 func (c *columns) document(i int, id query.DocID, n *names) query.Document {
 	r := c.rest[i]
 	flags := record{flags: r.flags}
 	return query.Document{
-		Doc: id, Seq: r.seq, Time: r.time, Points: int32(r.points), Tokens: c.tokens[i], Type: n.types[r.kind], Role: c.roles[i],
+		Doc: id, Native: r.native, Seq: r.seq, Time: r.time, Points: int32(r.points), Tokens: c.tokens[i], Type: n.types[r.kind], Role: c.roles[i],
 		Surface: flags.is(flagSurface), Provisional: flags.is(flagProvisional), Clipped: flags.is(flagClipped),
 	}
 }
@@ -156,8 +166,9 @@ type columnCache struct {
 // columnKey names a row of columns: birth tells shards apart.
 type columnKey struct{ birth, id int64 }
 
-// columnRows is how many rows are kept, of some 13 KB each.
-const columnRows = 8192
+// columnRows is how many rows are kept, of some 3 KB each, or 23 KB once all of
+// it was asked for.
+const columnRows = 6000
 
 func (k *columnCache) get(at columnKey) *columns {
 	k.mu.Lock()

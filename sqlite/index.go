@@ -143,7 +143,7 @@ func newIndex(o Options) (*Index, error) {
 		x.keep = 32
 	}
 	var err error
-	if x.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1<<20)); err != nil {
+	if x.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1<<20)); err != nil {
 		return nil, fault.Wrap(fault.IndexFailed, err)
 	}
 	if x.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBlock)); err != nil {

@@ -95,6 +95,7 @@ func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Spa
 	if spans != nil {
 		spans = merged(spans)
 	}
+	k := &gatherer{ctx: ctx, s: s, names: named, found: found}
 	for _, g := range segments {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -109,7 +110,7 @@ func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Spa
 				continue
 			}
 		}
-		k := &gatherer{ctx: ctx, s: s, g: g, runs: runs, names: named, found: found}
+		k.g, k.runs, k.at = g, runs, 0
 		if err := s.matcher.Match(source{ctx, s.c, g.id}, tokens, ranges, k.take); err != nil {
 			return s.c.corrupt(ctx, err)
 		}
@@ -193,8 +194,8 @@ type gatherer struct {
 	names *names
 	found func(*query.Run) error
 
-	at     int // in runs
-	run    *query.Run
+	at     int       // in runs
+	run    query.Run // what was gathered so far; its slices are used again
 	locals []uint32
 }
 
@@ -214,17 +215,11 @@ func (k *gatherer) take(docs, counts []uint32) error {
 			i++ // it is dead
 			continue
 		}
-		if k.run != nil && (k.run.Session != r.session || len(k.run.Docs) >= runDocs) {
+		if k.run.Session != r.session || len(k.locals) >= runDocs {
 			if err := k.give(); err != nil {
 				return err
 			}
-		}
-		if k.run == nil {
-			room := min(runDocs+128, int(r.end()-docs[i]))
-			k.run = &query.Run{
-				Session: r.session, Docs: make([]uint32, 0, room), Counts: make([]uint32, 0, room), Tokens: make([]int32, 0, room), Roles: make([]query.Role, 0, room),
-			}
-			k.locals = make([]uint32, 0, room)
+			k.run.Session = r.session
 		}
 		c, err := k.s.column(k.ctx, k.g, docs[i])
 		if err != nil {
@@ -235,7 +230,7 @@ func (k *gatherer) take(docs, counts []uint32) error {
 		if uint64(base)+uint64(len(c.tokens)) < uint64(min(end, docs[len(docs)-1]+1)) {
 			return k.s.c.fail(k.ctx, damage)
 		}
-		o := k.run
+		o := &k.run
 		for ; i < len(docs) && docs[i] < end; i++ {
 			d := docs[i]
 			o.Docs = append(o.Docs, d-r.local+r.n)
@@ -250,11 +245,13 @@ func (k *gatherer) take(docs, counts []uint32) error {
 
 // give hands the run on.
 func (k *gatherer) give() error {
-	o := k.run
-	if o == nil {
+	if len(k.locals) == 0 {
 		return nil
 	}
-	g, names, locals := k.g, k.names, k.locals
+	g, names, locals := k.g, k.names, slices.Clone(k.locals)
+	o := &query.Run{
+		Session: k.run.Session, Docs: slices.Clone(k.run.Docs), Counts: slices.Clone(k.run.Counts), Tokens: slices.Clone(k.run.Tokens), Roles: slices.Clone(k.run.Roles),
+	}
 	o.At = func(i int) (query.Document, error) {
 		c := g.columns[locals[i]/columnDocs]
 		if err := c.unpack(); err != nil {
@@ -262,7 +259,8 @@ func (k *gatherer) give() error {
 		}
 		return c.document(int(locals[i]%columnDocs), query.NewDocID(o.Session, int64(o.Docs[i])), names), nil
 	}
-	k.run, k.locals = nil, nil
+	r := &k.run
+	r.Docs, r.Counts, r.Tokens, r.Roles, k.locals = r.Docs[:0], r.Counts[:0], r.Tokens[:0], r.Roles[:0], k.locals[:0]
 	return k.found(o)
 }
 

@@ -163,7 +163,7 @@ func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
 	kept, ok := x.rows[s.c.path]
 	x.mu.Unlock()
 	if ok && kept.generation == s.generation {
-		return slices.Clone(kept.rows), nil
+		return kept.rows, nil
 	}
 	var rows []query.Row
 	err := s.c.rowsOf(ctx, `SELECT `+rowColumns+` FROM sessions ORDER BY num`, func(r row) error {
@@ -177,7 +177,7 @@ func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
 	if len(x.rows) >= x.keep {
 		clear(x.rows) // no more than shards are kept open
 	}
-	x.rows[s.c.path] = cached{s.generation, slices.Clone(rows)}
+	x.rows[s.c.path] = cached{s.generation, rows}
 	x.mu.Unlock()
 	return rows, nil
 }

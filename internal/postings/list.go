@@ -320,11 +320,22 @@ func (l *List) Positions(dst []uint32) ([]uint32, error) {
 	for ; l.reached < l.i; l.reached++ {
 		r.skip(l.count[l.reached])
 	}
-	at := uint32(0)
-	for n := l.count[l.i]; n > 0 && !r.bad; n-- {
-		at += uint32(r.uint())
-		dst = append(dst, at)
+	pos, data, at := uint32(0), r.data, r.at
+	for n := l.count[l.i]; n > 0; n-- {
+		if at >= len(data) {
+			return dst, ErrCorrupt
+		}
+		if data[at] < 0x80 {
+			pos += uint32(data[at])
+			at++
+		} else {
+			r.at = at
+			pos += uint32(r.uint())
+			at = r.at
+		}
+		dst = append(dst, pos)
 	}
+	r.at = at
 	l.reached++
 	if r.bad {
 		return dst, ErrCorrupt
