@@ -97,6 +97,9 @@ var dependencies = []dependency{
 	{"go.yaml.in/yaml/v3", "DSH's settings are YAML: places in a text, so that it can be edited and checked", []string{"internal/setup"}, false},
 	{"golang.org/x/sys", "file locks and terminal queries that the standard library lacks", []string{"internal/cli", "internal/bench", "sqlite"}, false},
 	{"golang.org/x/term", "whether a stream is a terminal, and how wide it is, on every system", []string{"internal/cli"}, false},
+	{"charm.land/bubbletea/v2", "the terminal UI: raw mode, key decoding, redrawing what has changed, on every system", []string{"internal/tui"}, false},
+	{"charm.land/bubbles/v2", "the terminal UI: an editable line, and keys with their help", []string{"internal/tui"}, false},
+	{"github.com/charmbracelet/x/ansi", "the terminal UI: styles, and how many columns a character takes by the tables of the renderer", []string{"internal/tui"}, false},
 	{"github.com/google/go-cmp", "differences that a person can read", []string{"reader/readertest", "internal/storetest"}, true},
 	{"github.com/rogpeppe/go-internal", "testscript and txtar: the command line's behaviour as scripts", nil, true},
 }
