@@ -11,8 +11,10 @@ command -v tmux >/dev/null || { echo "tmux is not installed"; exit 3; }
 command -v go >/dev/null || export PATH="$PATH:/usr/local/go/bin"
 
 scratch="$(mktemp -d)"
-t() { tmux -L "yore-$$" -u "$@"; }
-trap 't kill-server 2>/dev/null; rm -rf "$scratch"' EXIT
+server=0
+# Each terminal has a server of its own: one that is about to end takes no new ones.
+t() { tmux -L "yore-$$-$server" -u "$@" 2>>"$scratch/tmux.log"; }
+trap 't kill-server; rm -rf "$scratch"' EXIT
 go build -o "$scratch/yore" ./cmd/yore || exit 1
 cp -r internal/demo/samples "$scratch/samples"
 printf 'set -g default-terminal screen-256color\nset -g set-clipboard on\nset -sg escape-time 10\nset -g status off\nset -g remain-on-exit on\n' >"$scratch/tmux.conf"
@@ -26,7 +28,8 @@ shown() { t capture-pane -p -t main; }
 start() {
 	local width="$1" height="$2"
 	shift 2
-	t kill-server 2>/dev/null
+	t kill-server
+	server=$((server + 1))
 	rm -rf "$scratch/home" "$scratch/index" && mkdir "$scratch/home"
 	t -f "$scratch/tmux.conf" new-session -d -s main -c / -x "$width" -y "$height" \
 		env -i PATH="$scratch:/usr/bin:/bin" HOME="$scratch/home" LANG=C.UTF-8 TERM=screen-256color ENV= PS1='$ ' \
@@ -233,4 +236,5 @@ if $update; then
 else
 	echo "compared $compared screens, looked for $looked texts"
 fi
+[ "$failed" -eq 0 ] || cat "$scratch/tmux.log"
 exit "$failed"
