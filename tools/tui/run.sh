@@ -83,8 +83,13 @@ screen() {
 	bad "$1 differs" "$(diff <(cat "$file") <(printf '%s\n' "$now"))"
 }
 
-# ends CODE: the program is gone, with this exit code and nothing left on the screen.
+# ends CODE: the program ends with this exit code and leaves nothing on the screen.
 ends() {
+	for _ in $(seq 150); do
+		shown | grep -q '❯' || break
+		sleep 0.1
+	done
+	sleep 0.3 # what is typed before the terminal is handed back is lost
 	type ' echo "ended: $?"'
 	keys Enter
 	has "ended: $1" && if shown | grep -q '❯'; then bad "the screen is not as it was" "$(shown)"; fi
