@@ -43,6 +43,26 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+// Rich logs of every agent go the whole way too.
+func TestRichPhases(t *testing.T) {
+	ctx := context.Background()
+	for agent := range readers() {
+		at := filepath.Join(t.TempDir(), "site")
+		site, err := prepareRich(at, agent, 300_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if site.Bytes < 200_000 || site.Bytes > 3_000_000 || site.Sessions < 1 {
+			t.Errorf("%s: %+v", agent, site)
+		}
+		for _, phase := range []string{"tokens", "read", "index"} {
+			if err := work(ctx, Job{Phase: phase, Times: 1, Dir: at}); err != nil {
+				t.Errorf("%s, %s: %v", agent, phase, err)
+			}
+		}
+	}
+}
+
 // A search that finds nothing where it must, or something where nothing is,
 // fails: the numbers of a broken search are worth nothing.
 func TestFindIsStrict(t *testing.T) {

@@ -23,12 +23,14 @@ import (
 	"time"
 
 	"github.com/yorehq/yore/internal/corpus"
+	"github.com/yorehq/yore/session"
 )
 
 func main() {
 	var job Job
 	sizes := flag.String("events", "1000,100000", "sizes of the corpora, in events")
 	rounds := flag.Int("rounds", 3, "rounds; medians are printed")
+	megabytes := flag.Int("rich", 32, "megabytes of rich logs of each agent; 0: none")
 	encodings := flag.String("encodings", "raw,zstd", "how the logs are stored")
 	dir := flag.String("dir", "", "folder for corpora and indexes; default: a temporary one, removed at the end")
 	flag.StringVar(&job.Phase, "phase", "", "used by the command itself, in the processes that it measures")
@@ -40,7 +42,7 @@ func main() {
 	if job.Phase != "" {
 		err = work(context.Background(), job)
 	} else {
-		err = bench(*sizes, *encodings, *rounds, *dir)
+		err = bench(*sizes, *encodings, *megabytes, *rounds, *dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -50,6 +52,7 @@ func main() {
 
 // Site is one corpus with its index, as the measured processes find it.
 type Site struct {
+	Agent       session.Agent
 	Root, Index string
 	Events      int64
 	Sessions    int
@@ -69,7 +72,7 @@ const (
 // appendText is the phrase that the i-th append holds and nothing else does.
 func appendText(i int) string { return fmt.Sprintf("grackle%dvane heliotrope question", i) }
 
-func bench(sizes, encodings string, rounds int, dir string) error {
+func bench(sizes, encodings string, megabytes, rounds int, dir string) error {
 	if dir == "" {
 		temp, err := os.MkdirTemp("", "yore-bench-")
 		if err != nil {
@@ -79,6 +82,13 @@ func bench(sizes, encodings string, rounds int, dir string) error {
 		dir = temp
 	}
 	fmt.Println(machine(time.Now()))
+	if megabytes > 0 {
+		text, err := rich(filepath.Join(dir, "rich"), megabytes<<20, rounds)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("\nRich logs\n\n%s", text)
+	}
 	for _, encoding := range strings.Split(encodings, ",") {
 		var columns []column
 		for _, text := range strings.Split(sizes, ",") {
@@ -108,7 +118,7 @@ func prepare(at string, events int, encoding corpus.Encoding, appends int) (Site
 	if events >= 1_000_000 {
 		o.Largest = 100_000
 	}
-	site := Site{Root: filepath.Join(at, "sessions"), Index: filepath.Join(at, "index")}
+	site := Site{Agent: session.DSH, Root: filepath.Join(at, "sessions"), Index: filepath.Join(at, "index")}
 	if err := os.RemoveAll(at); err != nil {
 		return site, err
 	}
@@ -152,11 +162,15 @@ func prepare(at string, events int, encoding corpus.Encoding, appends int) (Site
 	if err := os.Truncate(largest.Path, whole); err != nil {
 		return site, err
 	}
-	text, err := json.Marshal(site)
+	return site, site.save(at)
+}
+
+func (s Site) save(at string) error {
+	text, err := json.Marshal(s)
 	if err != nil {
-		return site, err
+		return err
 	}
-	return site, os.WriteFile(filepath.Join(at, siteFile), text, 0o600)
+	return os.WriteFile(filepath.Join(at, siteFile), text, 0o600)
 }
 
 // cost is what one process took.

@@ -13,7 +13,6 @@ import (
 	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/reader"
-	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/session"
 )
 
@@ -68,6 +67,13 @@ func work(ctx context.Context, job Job) error {
 			}
 		}
 		return nil
+	case "tokens":
+		for range job.Times {
+			if err := tokens(site); err != nil {
+				return err
+			}
+		}
+		return nil
 	case "index":
 		if err := os.RemoveAll(site.Index); err != nil {
 			return err
@@ -95,7 +101,7 @@ func work(ctx context.Context, job Job) error {
 
 func open(ctx context.Context, site Site) (*yore.History, error) {
 	return yore.Open(ctx, yore.Options{
-		Sources:  []yore.Source{{Agent: session.DSH, Root: site.Root}},
+		Sources:  []yore.Source{{Agent: site.Agent, Root: site.Root}},
 		IndexDir: site.Index,
 	})
 }
@@ -110,7 +116,7 @@ func withHistory(ctx context.Context, site Site, do func(*yore.History) error) e
 
 // readAll reads every log of the corpus once and, if asked, folds it.
 func readAll(ctx context.Context, site Site, fold bool) error {
-	r := dsh.New()
+	r := readers()[site.Agent]
 	events := int64(0)
 	err := filepath.WalkDir(site.Root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -121,7 +127,7 @@ func readAll(ctx context.Context, site Site, fold bool) error {
 			return err
 		}
 		var f session.Fold
-		src := reader.Source{Agent: session.DSH, Root: site.Root, Path: path, Header: header}
+		src := reader.Source{Agent: site.Agent, Root: site.Root, Path: path, Header: header}
 		tail, err := r.Read(ctx, src, reader.Position{}, func(e session.Event) error {
 			if !fold {
 				return nil
