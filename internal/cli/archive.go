@@ -47,7 +47,7 @@ what the archive has of it stays.`,
 		Example: `  yore archive --dir ~/sessions
   yore archive --all
   yore archive --all --status`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.archive(cmd.Context(), o) },
 	}
 	o.scope.flags(cmd)

@@ -146,7 +146,7 @@ func remedy(code fault.Code) string {
 		return "`yore list` shows the ids of this workspace; --workspace DIR chooses another, --all takes every one."
 	case fault.EventNotFound:
 		return "`yore events SESSION` lists the sequence numbers of a session."
-	case fault.InvalidConfig, fault.InvalidFilter, fault.InvalidQuery, fault.InvalidLimit, fault.InvalidWindow:
+	case fault.InvalidArgs, fault.InvalidConfig, fault.InvalidFilter, fault.InvalidQuery, fault.InvalidLimit, fault.InvalidWindow:
 		return "`yore COMMAND --help` shows what each flag takes."
 	case fault.ToolFailed, fault.IndexFailed, fault.CorruptSession, fault.Persistence, fault.InvalidSurface:
 		return "`yore doctor` names files, places and reasons."
@@ -206,14 +206,19 @@ func helpCommands(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "completion":
-			c.Args = cobra.NoArgs
+			shells := c
+			c.Args = func(_ *cobra.Command, args []string) error { return unknownCommand(shells, args) }
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		case "help":
 			c.Run = nil
 			c.Args = func(_ *cobra.Command, args []string) error {
 				_, rest, err := root.Find(args)
 				if err == nil && len(rest) > 0 {
-					err = fmt.Errorf("there is no command %q to explain", strings.Join(args, " "))
+					var known []string
+					for _, c := range root.Commands() {
+						known = append(known, c.Name())
+					}
+					err = fmt.Errorf("there is no command %q to explain%s", strings.Join(args, " "), didYouMean(args[0], known))
 				}
 				return err
 			}
@@ -267,7 +272,7 @@ func unconfigured(cmd *cobra.Command) bool {
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: takes(),
 		RunE: func(*cobra.Command, []string) error { return a.emit("yore " + version() + "\n") },
 	}
 }

@@ -35,7 +35,7 @@ The exit code is 3 when something is wrong.`,
   yore doctor --quick
   yore doctor --deep
   yore doctor --json | jq '.problems[].path'`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			h, closing, err := a.history(cmd.Context())
 			if err != nil {

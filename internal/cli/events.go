@@ -40,7 +40,7 @@ folded and ranked as in ` + "`yore search`" + `.
   yore events 5ae95e --surface current       what the model has in its context
   yore events 5ae95e linker fails
   yore events 5ae95e --text 'exit status 1'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes("SESSION", "[QUERY...]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.events(cmd, o, args[0], strings.Join(args[1:], " "), len(args) > 1)
 		},
@@ -80,7 +80,11 @@ func (a *app) events(cmd *cobra.Command, o eventsOptions, id, text string, searc
 		filter.Text = ""
 		return a.searchEvents(ctx, g, o, filter, text)
 	}
-	return a.listEvents(ctx, g, o, filter)
+	n, err := a.listEvents(ctx, g, o, filter)
+	if err == nil && n == 0 {
+		err = a.nothingOf(ctx, c, g.Header(), false, nil, o.events.types)
+	}
+	return err
 }
 
 func (a *app) searchEvents(ctx context.Context, g *authz.Grant, o eventsOptions, filter query.EventFilter, text string) error {
@@ -109,20 +113,21 @@ func (a *app) searchEvents(ctx context.Context, g *authz.Grant, o eventsOptions,
 // maxEntry is how many code points of an event's text its line shows.
 const maxEntry = 120
 
-func (a *app) listEvents(ctx context.Context, g *authz.Grant, o eventsOptions, filter query.EventFilter) error {
+// listEvents prints a list and returns its length.
+func (a *app) listEvents(ctx context.Context, g *authz.Grant, o eventsOptions, filter query.EventFilter) (int, error) {
 	list, err := g.Events(ctx, filter, o.limit, "")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	covered := session.Coverage{Clipped: list.Clipped}
 	a.covered(covered)
 	if o.json {
 		for _, e := range list.Entries {
 			if err := a.emitLine(render.EntryJSON(list.Info.Header.Key(), e)); err != nil {
-				return err
+				return 0, err
 			}
 		}
-		return a.emit(fmt.Sprintf("{\"more\":%t}\n", list.Next != ""))
+		return len(list.Entries), a.emit(fmt.Sprintf("{\"more\":%t}\n", list.Next != ""))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s\n", render.Name(string(list.Info.Header.ID)), events(list.Info.Events), render.Line(list.Info.Title, 0))
@@ -137,13 +142,13 @@ func (a *app) listEvents(ctx context.Context, g *authz.Grant, o eventsOptions, f
 		b.WriteString("No event passes.\n")
 	}
 	if err := a.emitPainted(b.String()); err != nil {
-		return err
+		return 0, err
 	}
 	a.noteCoverage(covered)
 	if list.Next != "" {
 		a.note("More events follow: --seq-from %d goes on, --limit takes more at once.", list.Entries[len(list.Entries)-1].Seq+1)
 	}
-	return nil
+	return len(list.Entries), nil
 }
 
 func events(n int64) string {

@@ -26,7 +26,7 @@ most the last moments of its work. When another process is indexing, index waits
 for it.`,
 		Example: `  yore index
   yore index --all`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			c, closing, err := a.open(cmd.Context(), s)
 			if err != nil {

@@ -41,7 +41,7 @@ punctuation included; ` + "`yore search`" + ` ranks and folds instead.
   yore list --text 'exit status 1'
   yore list --sort events --columns session,events,title
   yore list --columns title,resume`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd, o) },
 	}
 	o.scope.flags(cmd)

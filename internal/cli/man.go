@@ -17,7 +17,7 @@ func (a *app) manCommand() *cobra.Command {
 reads.`,
 		Example: "  yore man > ~/.local/share/man/man1/yore.1\n  yore man | man -l -",
 		Hidden:  true,
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.emit(manual(cmd.Root())) },
 	}
 }

@@ -45,7 +45,7 @@ and the agent gets its beginning and end and where the file is.
   codex mcp add yore -- yore mcp
   yore mcp --workspace /srv/code/alpha --search-mode first-search
   yore mcp --workspace-policy repository`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), workspace) },
 	}
 	f := cmd.Flags()

@@ -31,7 +31,7 @@ several that the agent packed into a row) is printed as it is reconstructed.`,
 		Example: `  yore read 5ae95e 12
   yore read 5ae95e 12 -C 3
   yore read 5ae95e 12 --raw | jq .data`,
-		Args: cobra.ExactArgs(2),
+		Args: takes("SESSION", "SEQ"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.read(cmd, o, args[0], args[1]) },
 	}
 	o.scope.flags(cmd)
@@ -145,7 +145,7 @@ else, --format mermaid writes the source of one.`,
 		Example: `  yore trace 5ae95e
   yore trace 5ae95e --format svg > lineage.svg
   yore trace --all 5ae95e`,
-		Args: cobra.ExactArgs(1),
+		Args: takes("SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := o.check(); err != nil {
 				return err
@@ -181,7 +181,7 @@ their place. Citation: an event names earlier ones as its sources. --format svg
 draws a picture that needs nothing else, --format mermaid writes the source of one.`,
 		Example: `  yore event-trace 5ae95e 14
   yore event-trace 5ae95e 14 --format mermaid`,
-		Args: cobra.ExactArgs(2),
+		Args: takes("SESSION", "SEQ"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err

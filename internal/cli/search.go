@@ -42,7 +42,7 @@ so. On a terminal what matched is underlined, unless NO_COLOR is set.
   yore search --all --created-from 7d quota ledger
   yore search --type tool/call git push
   yore search --json flaky | jq -r 'select(.event) | .session.id'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes("QUERY..."),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.search(cmd, o, strings.Join(args, " ")) },
 	}
 	o.scope.flags(cmd)

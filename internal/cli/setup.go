@@ -50,7 +50,7 @@ the entry hands it on.`,
   yore setup claude --project --write     for everybody who works in this folder
   yore setup dsh --workspace /srv/code/alpha --write
   yore setup codex --undo`,
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:      takesOneOf("AGENT"),
 		ValidArgs: []string{string(setup.Claude), string(setup.Codex), string(setup.DSH)},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.agent = setup.Agent(args[0])

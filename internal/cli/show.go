@@ -46,7 +46,7 @@ it can be opened, kept and sent. Texts that are long are cut in the plain form;
   yore show 5ae95e --role user,assistant
   yore show 5ae95e --tool Bash
   yore show 5ae95e --html > session.html`,
-		Args: cobra.ExactArgs(1),
+		Args: takes("SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.showSession(cmd, o, args[0]) },
 	}
 	o.scope.flags(cmd)
@@ -153,15 +153,17 @@ func (a *app) showSession(cmd *cobra.Command, o showOptions, id string) (err err
 	if err != nil || shown > 0 {
 		return err
 	}
-	return a.nothingShown(ctx, c, o, first)
+	return a.nothingOf(ctx, c, first.Info.Header, true, o.tools, o.types)
 }
 
-// nothingShown tells a filter that lets nothing pass from a session without text.
-func (a *app) nothingShown(ctx context.Context, c *corpus, o showOptions, first query.PassageList) error {
-	if o.tools == nil && o.types == nil {
+// nothingOf says which tools and types that were asked for a session does not
+// have, and which were likely meant; if it cannot be sure, since an event without
+// text may have that type, only what was likely meant.
+func (a *app) nothingOf(ctx context.Context, c *corpus, h session.Header, sure bool, tools, types []string) error {
+	if tools == nil && types == nil {
 		return nil
 	}
-	stats, err := c.view.AsIndexed().Stats(ctx, query.SessionFilter{Scope: session.Scope{Workspaces: []string{first.Info.Header.Cwd}}, IDs: []string{first.Info.Header.Key().String()}}, time.UTC)
+	stats, err := c.view.AsIndexed().Stats(ctx, query.SessionFilter{Scope: session.Scope{Workspaces: []string{h.Cwd}}, IDs: []string{h.Key().String()}}, time.UTC)
 	if err != nil {
 		return err
 	}
@@ -169,14 +171,14 @@ func (a *app) nothingShown(ctx context.Context, c *corpus, o showOptions, first 
 		what  string
 		given []string
 		known []query.Count
-	}{{"tool", o.tools, stats.Tools}, {"type", o.types, stats.Types}} {
+	}{{"tool", tools, stats.Tools}, {"type", types, stats.Types}} {
 		var known []string
 		for _, k := range one.known {
 			known = append(known, k.Name)
 		}
 		for _, g := range one.given {
-			if !slices.Contains(known, g) {
-				a.note("The session has no event of the %s %s%s", one.what, render.Name(g), cmp.Or(didYouMean(g, known), "."))
+			if near := didYouMean(g, known); !slices.Contains(known, g) && (sure || near != "") {
+				a.note("The session has no event of the %s %s%s", one.what, render.Name(g), cmp.Or(near, "."))
 			}
 		}
 	}

@@ -34,7 +34,7 @@ The filters choose sessions; all of a chosen session's events count.
   yore stats --all --created-from 7d
   yore stats --agent codex --top 0
   yore stats --all --json | jq '.days'`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.stats(cmd, o) },
 	}
 	o.scope.flags(cmd)

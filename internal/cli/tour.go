@@ -14,7 +14,7 @@ func (a *app) demoCommand() *cobra.Command {
 program, calls each of the five tools as an agent would, and shows question and
 answer. It needs no configuration, reads none of your own sessions, and leaves
 nothing behind.`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return demo.Run(cmd.Context(), a.logger, a.emitPainted)
 		},

@@ -36,7 +36,7 @@ holds a token. Other users of the machine do not get in without it.`,
 		Example: `  yore web
   yore web --no-open                  print the address and open nothing
   yore web --no-open --port 7777      for a tunnel: ssh -L 7777:127.0.0.1:7777 HOST`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.web(cmd.Context(), o) },
 	}
 	cmd.Flags().IntVar(&o.port, "port", 0, "`PORT` to serve on (default: a free one)")

@@ -194,3 +194,46 @@ func TestTranscriptLinesAreOurs(t *testing.T) {
 		}
 	}
 }
+
+// FuzzForms has every form of a transcript and of a picture hold any text: the
+// structure stays what it is with a plain one.
+func FuzzForms(f *testing.F) {
+	for _, n := range nasty {
+		f.Add(n)
+	}
+	tags := regexp.MustCompile(`(?s)<[^>]*>`)
+	html := func(name func(string) string) string {
+		tr := transcript(name)
+		page := tr.HTMLHead()
+		for _, p := range passages(name) {
+			page += tr.HTML(p)
+		}
+		return page
+	}
+	wantTags := len(tags.FindAllString(html(func(s string) string { return s }), -1))
+	wantElements := len(LineagePicture(family(func(s string) string { return s })).Boxes)
+	f.Fuzz(func(t *testing.T, n string) {
+		name := func(s string) string { return s + n }
+		if got := tags.FindAllString(html(name), -1); len(got) != wantTags {
+			t.Fatalf("%q makes %d tags of %d", n, len(got), wantTags)
+		}
+		boxes := 0
+		p := LineagePicture(family(name))
+		for _, e := range parse(t, p.SVG()) {
+			if e.name == "rect" && e.class == "box" {
+				boxes++
+			}
+		}
+		if boxes != wantElements {
+			t.Fatalf("%q makes %d boxes of %d", n, boxes, wantElements)
+		}
+		if lines := strings.Count(p.Mermaid(), "\n"); lines != 1+len(p.Boxes)+len(p.Links) {
+			t.Fatalf("%q makes %d lines of a flowchart", n, lines)
+		}
+		for line := range strings.Lines(p.Mermaid()) {
+			if q := strings.Count(line, `"`); q > 2 {
+				t.Fatalf("%q closes a label: %s", n, line)
+			}
+		}
+	})
+}
