@@ -143,9 +143,9 @@ func TestTree(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		l := authz.Lineage{Boundary: r.IntN(2) == 0, Ancestors: make([]query.Info, r.IntN(4))}
-		depth := 0
+		depth := -1
 		for range r.IntN(200) {
-			depth = 1 + r.IntN(depth+1)
+			depth = r.IntN(depth + 2)
 			l.Descendants = append(l.Descendants, authz.Kin{Depth: depth, Outside: r.IntN(9) == 0})
 		}
 		nodes, width, height, cut := tree(l)
@@ -154,6 +154,20 @@ func TestTree(t *testing.T) {
 		}
 		at := map[[2]int]bool{}
 		targets := 0
+		// A descendant of depth n hangs on the last one before it of depth n-1.
+		above := len(nodes) - len(l.Descendants) - 1 // the target
+		for i, d := range l.Descendants {
+			want := above
+			for j := i - 1; j >= 0 && d.Depth > 0; j-- {
+				if l.Descendants[j].Depth == d.Depth-1 {
+					want = above + 1 + j
+					break
+				}
+			}
+			if got := nodes[above+1+i].parent; got != want {
+				t.Fatalf("seed %d: descendant %d hangs on card %d, want %d", seed, i, got, want)
+			}
+		}
 		for i, n := range nodes {
 			if n.X < 0 || n.Y < 0 || n.X+cardWidth > width || n.Y+cardHeight > height {
 				t.Fatalf("seed %d: card %d lies outside", seed, i)
@@ -180,7 +194,7 @@ func TestTree(t *testing.T) {
 	}
 	many := authz.Lineage{Descendants: make([]authz.Kin, 5000)}
 	for i := range many.Descendants {
-		many.Descendants[i].Depth = i + 1
+		many.Descendants[i].Depth = i
 	}
 	if nodes, _, _, cut := tree(many); len(nodes) != mostNodes || cut != 5000-mostNodes+1 {
 		t.Errorf("%d cards, %d cut", len(nodes), cut)

@@ -120,7 +120,7 @@ func draw(w, h int, bins []bin, u unit, agents []session.Agent, address func(bin
 	if len(bins) == 0 {
 		return nil
 	}
-	const labels, gap = 18, 2
+	const labels, gap, labelWidth = 18, 2, 54
 	c := &chart{W: w, H: h, Base: h - labels, Bins: bins, Unit: u.name}
 	for _, b := range bins {
 		c.Most = max(c.Most, b.Total)
@@ -128,9 +128,12 @@ func draw(w, h int, bins []bin, u unit, agents []session.Agent, address func(bin
 	// One bar alone shall not fill the page.
 	step := min(float64(w)/float64(len(bins)), 56)
 	every := max(1, (len(bins)+7)/8)
+	for float64(every)*step < labelWidth {
+		every++
+	}
 	for i, b := range bins {
 		x := float64(i) * step
-		if i%every == 0 && x+40 < float64(w) {
+		if i%every == 0 && x+labelWidth <= float64(w)+gap {
 			c.Marks = append(c.Marks, mark{decimal(x), b.Label})
 		}
 		if b.Total == 0 {

@@ -29,7 +29,7 @@ type node struct {
 
 // The picture, in the units of its view box: columns by depth, one row a leaf.
 const (
-	cardWidth, cardHeight = 250, 64
+	cardWidth, cardHeight = 280, 64
 	columnGap, rowGap     = 70, 18
 	mostNodes             = 4000
 )
@@ -61,7 +61,7 @@ func tree(l authz.Lineage) (nodes []node, width, height, cut int) {
 			cut = len(l.Descendants) - i
 			break
 		}
-		depth := min(max(d.Depth, 1), len(path))
+		depth := min(d.Depth+1, len(path))
 		path = append(path[:depth], add(node{Info: d.Info, Outside: d.Outside}, path[depth-1]))
 	}
 	// Children follow their parents, so one walk from the end knows every child first.

@@ -74,7 +74,7 @@ addEventListener("popstate", () => location.reload());
 document.addEventListener("keydown", (e) => {
   const down = e.key === "ArrowDown" && e.target === field;
   if (!down && (typing(e) || (e.key !== "j" && e.key !== "k"))) return;
-  const links = [...document.querySelectorAll(".hit h3 a")];
+  const links = [...document.querySelectorAll(".hit h2 a")];
   const here = links.findIndex((a) => a.closest(".hit").contains(document.activeElement));
   const next = links[Math.max(0, Math.min(links.length - 1, e.key === "k" ? here - 1 : here + 1))];
   next?.focus();

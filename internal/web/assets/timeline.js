@@ -214,13 +214,13 @@ function map() {
   const n = count();
   const lines = Math.min(canvas.height, n * 6 * k);
   const half = Math.round(canvas.width * 0.55);
-  for (let y = 0, i = 0; y < lines && n; y++) {
-    const end = Math.max(i + 1, Math.round(((y + 1) * n) / lines));
+  for (let y = 0; y < lines && n; y++) {
     const from = Math.floor((y * n) / lines);
+    const end = Math.max(from + 1, Math.floor(((y + 1) * n) / lines));
     let people = false;
     const tally = new Uint32Array(8);
     const became = new Uint32Array(4);
-    for (i = from; i < Math.min(end, n); i++) {
+    for (let i = from; i < Math.min(end, n); i++) {
       const o = ordinal(i);
       tally[role(o)]++;
       became[state(o)]++;
