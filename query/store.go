@@ -191,7 +191,8 @@ type Log interface {
 	// Derived returns the events that cite seq, ascending.
 	Derived(ctx context.Context, seq int64) ([]int64, error)
 
-	// Checkpoint returns the nearest checkpoint with a seq ≤ seq.
+	// Checkpoint returns the nearest checkpoint with a seq ≤ seq, among those with
+	// a state if there are any.
 	Checkpoint(ctx context.Context, seq int64) (session.Checkpoint, error)
 
 	// Documents returns the documents and surface events with from ≤ seq ≤ to, ascending.

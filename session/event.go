@@ -50,6 +50,9 @@ type Event struct {
 
 	NativeID string // the agent's own id of the record, where copies of it in other sessions keep it; "": none
 
+	Resume string // of the reader: what a window needs to begin here, kept with the event's checkpoint; "": none offered
+	Breaks bool   // a window that began at the latest Resume cannot give this event and what follows
+
 	Sameness      uint64 // of a tool/result: a hash of everything but its content, for the replace rule; 0: not checked
 	Step          bool   // a step of the model begins here: an own-session search stops before the latest one
 	Reconstructed bool   // has no bytes of its own: made or upgraded by the reader

@@ -26,7 +26,9 @@ func (r Range) Meets(o Range) bool { return max(r.First, o.First) < min(r.End, o
 type Checkpoint struct {
 	Seq   int64 // seq of the first event there
 	Place Place
-	Dear  bool // reading on to it from an earlier one may cost the log up to here: it is worth keeping
+	Dear  bool   // reading on to it from an earlier one may cost the log up to here: it is worth keeping
+	State string // what the reader needs to go on there (Event.Resume); "": it needs nothing, or gave nothing
+	Until int64  // > 0, of one with a state: events from this seq on need more than that (Event.Breaks); 0: none is known to
 }
 
 // Scope is the part of the corpus that a request may touch.

@@ -37,6 +37,9 @@ func (w *writer) Append(ctx context.Context, num int64, b *ingest.Batch) error {
 	if err := w.addCitations(ctx, k, b.Citations); err != nil {
 		return err
 	}
+	if err := w.addBreaks(ctx, num, b.Breaks); err != nil {
+		return err
+	}
 	return w.addCheckpoints(ctx, num, b.Checkpoints)
 }
 

@@ -147,6 +147,9 @@ func (l *log) Checkpoint(ctx context.Context, seq int64) (session.Checkpoint, er
 	}
 	defer l.s.leave()
 	p, _, err := l.s.c.checkpoint(ctx, l.num, seq)
+	if err == nil {
+		err = l.s.c.until(ctx, l.num, &p)
+	}
 	return p, err
 }
 

@@ -21,7 +21,8 @@ const (
 	// 6: titles that sessions have for others.
 	// 7: an index of segments of our own.
 	// 8: what a look at an unchanged log needs stands before what it does not.
-	schemaVersion = 8
+	// 9: what readers need to go on at checkpoints.
+	schemaVersion = 9
 )
 
 // headerColumns are the columns of a session's header, in the order of
@@ -82,7 +83,8 @@ CREATE INDEX files_fork ON files (f_parent) WHERE f_parent <> '';
 //   - citations: runs of seqs that an event cites. whole 1: all surface events
 //     from first to last; 0: all seqs. level is the bit length of last-first, so
 //     that whoever cites a seq is found by one short range a level.
-//   - checkpoints: sparse places in the source.
+//   - checkpoints: sparse places in the source; of a reader that gives states,
+//     those alone, and breaks are the events that end what a state is good for.
 const shardSchema = `
 CREATE TABLE shard (
 	one INTEGER PRIMARY KEY CHECK (one = 1), workspace TEXT NOT NULL, generation INTEGER NOT NULL,
@@ -117,8 +119,9 @@ CREATE TABLE citations (
 	PRIMARY KEY (num, level, first, by)
 ) WITHOUT ROWID;
 CREATE TABLE checkpoints (
-	num INTEGER, seq INTEGER, part INTEGER NOT NULL, place INTEGER NOT NULL, inner INTEGER NOT NULL, PRIMARY KEY (num, seq)
+	num INTEGER, seq INTEGER, part INTEGER NOT NULL, place INTEGER NOT NULL, inner INTEGER NOT NULL, state BLOB NOT NULL, PRIMARY KEY (num, seq)
 ) WITHOUT ROWID;
+CREATE TABLE breaks (num INTEGER, seq INTEGER, PRIMARY KEY (num, seq)) WITHOUT ROWID;
 ` + segmentSchema
 
 // isOurs checks what a database says of itself. It returns whether the schema

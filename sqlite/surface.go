@@ -201,10 +201,11 @@ func (w *writer) addCheckpoints(ctx context.Context, num int64, all []session.Ch
 		return err
 	}
 	for _, p := range all {
-		if any && !p.Dear && !farBehind(last, p) {
+		if any && p.State == "" && (last.State != "" || !p.Dear && !farBehind(last, p)) {
 			continue
 		}
-		err := w.c.exec(ctx, `INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, num, p.Seq, p.Place.Part, p.Place.Offset, p.Place.Inner)
+		err := w.c.exec(ctx, `INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			num, p.Seq, p.Place.Part, p.Place.Offset, p.Place.Inner, []byte(p.State))
 		if err != nil {
 			return err
 		}
@@ -220,10 +221,32 @@ func farBehind(last, p session.Checkpoint) bool {
 		a.Offset == b.Offset && b.Inner-a.Inner >= checkpointBytes
 }
 
+// addBreaks keeps which events end what a state is good for.
+func (w *writer) addBreaks(ctx context.Context, num int64, all []int64) error {
+	for _, seq := range all {
+		if err := w.c.exec(ctx, `INSERT INTO breaks VALUES (?, ?) ON CONFLICT DO NOTHING`, num, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// until completes a checkpoint with the first event that does not follow from
+// its state.
+func (c *conn) until(ctx context.Context, num int64, p *session.Checkpoint) error {
+	if p.State == "" {
+		return nil
+	}
+	return c.rowsOf(ctx, `SELECT seq FROM breaks WHERE num = ? AND seq >= ? ORDER BY seq LIMIT 1`, func(r row) error {
+		p.Until = r.int(0)
+		return nil
+	}, num, p.Seq)
+}
+
 // checkpoint returns the nearest one with a seq ≤ seq; ok is false if there is none.
 func (c *conn) checkpoint(ctx context.Context, num, seq int64) (p session.Checkpoint, ok bool, err error) {
-	err = c.rowsOf(ctx, `SELECT seq, part, place, inner FROM checkpoints WHERE num = ? AND seq <= ? ORDER BY seq DESC LIMIT 1`, func(r row) error {
-		p = session.Checkpoint{Seq: r.int(0), Place: session.Place{Part: r.int(1), Offset: r.int(2), Inner: r.int(3)}}
+	err = c.rowsOf(ctx, `SELECT seq, part, place, inner, state FROM checkpoints WHERE num = ? AND seq <= ? ORDER BY seq DESC LIMIT 1`, func(r row) error {
+		p = session.Checkpoint{Seq: r.int(0), Place: session.Place{Part: r.int(1), Offset: r.int(2), Inner: r.int(3)}, State: string(r.blob(4))}
 		ok = true
 		return nil
 	}, num, seq)

@@ -310,7 +310,7 @@ func (w *writer) clear(ctx context.Context, k *cursor) error {
 	if err := w.cutDocuments(ctx, k, 0); err != nil {
 		return err
 	}
-	for _, table := range []string{"removed", "shadow", "citations", "checkpoints"} {
+	for _, table := range []string{"removed", "shadow", "citations", "checkpoints", "breaks"} {
 		if err := w.c.exec(ctx, `DELETE FROM `+table+` WHERE num = ?`, k.num); err != nil {
 			return err
 		}

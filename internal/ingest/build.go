@@ -129,8 +129,11 @@ func (b *builder) record(e *session.Event, change session.Change) {
 	if e.Provisional {
 		return
 	}
-	b.batch.Checkpoints = append(b.batch.Checkpoints, session.Checkpoint{Seq: e.Seq, Place: e.Place, Dear: b.turned})
+	b.batch.Checkpoints = append(b.batch.Checkpoints, session.Checkpoint{Seq: e.Seq, Place: e.Place, Dear: b.turned, State: e.Resume})
 	b.turned = turns(e)
+	if e.Breaks {
+		b.batch.Breaks = append(b.batch.Breaks, e.Seq)
+	}
 	s := b.s
 	if s.Root == "" {
 		s.Root = e.NativeID

@@ -272,7 +272,8 @@ type Batch struct {
 	Removals    []Removal
 	Restored    []session.Node // events that a select brought back, with their new keys
 	Citations   []Citation
-	Checkpoints []session.Checkpoint
+	Checkpoints []session.Checkpoint // without Until; those with a State are all kept
+	Breaks      []int64              // events that do not follow from the state of the checkpoint before them
 }
 
 // Entry is a document or a surface event; events that are neither have none.

@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"surface of random logs", testSurface},
 		{"citations", testCitations},
 		{"checkpoints", testCheckpoints},
+		{"checkpoints with states", testStates},
 		{"catalog lookups", testCatalog},
 		{"catalog removals", testCatalogRemovals},
 	} {

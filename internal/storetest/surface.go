@@ -272,3 +272,26 @@ func testCheckpoints(t *testing.T, s Store) {
 		}
 	}
 }
+
+// testStates keeps checkpoints that have states: all of them, and what ends each.
+func testStates(t *testing.T, s Store) {
+	num := begin(t, s, "one")
+	point := func(seq int64, state string) session.Checkpoint {
+		return session.Checkpoint{Seq: seq, Place: session.Place{Offset: seq}, State: state}
+	}
+	appendBatch(t, s, num, ingest.Batch{
+		Checkpoints: []session.Checkpoint{point(0, "a\x00"), point(1, ""), point(3, "b"), point(500, "")}, Breaks: []int64{2},
+	})
+	appendBatch(t, s, num, ingest.Batch{Checkpoints: []session.Checkpoint{point(600, "c")}, Breaks: []int64{520, 600, 700}})
+	until := func(c session.Checkpoint, seq int64) session.Checkpoint { c.Until = seq; return c }
+	log := snapshot(t, s).Log(num)
+	for at, want := range map[int64]session.Checkpoint{
+		0: until(point(0, "a\x00"), 2), 2: until(point(0, "a\x00"), 2), 3: until(point(3, "b"), 520), 599: until(point(3, "b"), 520),
+		600: until(point(600, "c"), 600), 900: until(point(600, "c"), 600),
+	} {
+		same(t, "checkpoint", must[session.Checkpoint](t)(log.Checkpoint(t.Context(), at)), want)
+	}
+	write(t, s, func(w ingest.Writer) error { return w.Clear(t.Context(), num) })
+	appendBatch(t, s, num, ingest.Batch{Checkpoints: []session.Checkpoint{point(0, "d")}})
+	same(t, "after Clear", must[session.Checkpoint](t)(snapshot(t, s).Log(num).Checkpoint(t.Context(), 9)), point(0, "d"))
+}

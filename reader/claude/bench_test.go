@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/readertest"
 	"github.com/yorehq/yore/session"
 )
 
@@ -23,7 +24,21 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkWindow reads the last event of the same log exactly.
+// BenchmarkWindowFromMark reads the last event of the same log exactly, from the
+// checkpoint before it.
+func BenchmarkWindowFromMark(b *testing.B) {
+	src := project(b, talk(20000))
+	at := readertest.Checkpoints(b, New(), src)(119999)
+	for b.Loop() {
+		found := 0
+		_, err := New().Window(context.Background(), src, at, 119999, 119999, session.Every(), func(session.Raw) error { found++; return nil })
+		if err != nil || found != 1 {
+			b.Fatal(found, err)
+		}
+	}
+}
+
+// BenchmarkWindow reads the last event of the same log exactly, from its start.
 func BenchmarkWindow(b *testing.B) {
 	text := talk(20000)
 	src := project(b, text)

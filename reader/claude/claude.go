@@ -23,9 +23,11 @@
 // only continues the path, which almost all do. For any other record (a rewind,
 // a compaction, an identity that may have been seen, which is at times a false
 // alarm) the beginning of the file is gone through again, without making texts,
-// and the exact answer taken from there. Windows always go through the file from its start, because what an
-// event does to the surface depends on what came before it; they make texts
-// only inside the window.
+// and the exact answer taken from there.
+//
+// Windows. What an event does to the surface depends on what came before it, so
+// a reading offers marks to begin windows at (marks.go); without one a window
+// goes through the file from its start. They make texts only inside the window.
 //
 // Layers, from the bytes up: record.go takes a line apart, pieces.go says which
 // events a record gives, body.go extracts text, side.go finds moved results,

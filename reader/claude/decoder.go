@@ -23,6 +23,7 @@ type decoder struct {
 	g       *graph
 	runs    runs // of a session's own file
 	small   small
+	marks   *marks       // of a reading: what it offers for windows; nil: nothing
 	x       *jsonl.Index // of the line at hand
 	out     []made       // of the value at hand
 	place   session.Place
@@ -57,7 +58,7 @@ func (d *decoder) emit(ev session.Event, native []byte, body func() session.Body
 		ev.Body.Clipped = ev.Body.Clipped || d.clipped
 	}
 	d.next++
-	d.out = append(d.out, made{ev, native})
+	d.out = append(d.out, made{ev, native, body != nil})
 	return &d.out[len(d.out)-1].event
 }
 
@@ -76,6 +77,9 @@ func (d *decoder) unparsed(place session.Place) []made {
 		return nil
 	}
 	d.emit(session.Event{Type: unparsed}, nil, nil)
+	if d.marks != nil {
+		d.marks.skip()
+	}
 	return d.out
 }
 
@@ -86,16 +90,30 @@ func (d *decoder) value(v []byte, place session.Place) ([]made, error) {
 	}
 	d.out, d.place = d.out[:0], place
 	r := recordOf(d.x, v)
-	if d.run.Name != "" && !d.owns(&r) {
-		return nil, nil
+	if err := d.take(&r); err != nil {
+		return nil, err
 	}
-	if d.g.partial && !d.settled(&r) {
+	return d.out, nil
+}
+
+// take takes in a record.
+func (d *decoder) take(r *record) error {
+	if d.run.Name != "" && !d.owns(r) {
+		return nil
+	}
+	if d.g.partial && !d.settled(r) {
 		if err := d.expand(); err != nil {
-			return nil, err
+			return err
 		}
-		if d.run.Name != "" && !d.owns(&r) {
-			return nil, nil
+		if d.run.Name != "" && !d.owns(r) {
+			return nil
 		}
+	}
+	if d.marks != nil {
+		if err := d.marks.before(d); err != nil {
+			return err
+		}
+		defer d.marks.after(d, r)
 	}
 	d.time = d.small.Time
 	if r.timed {
@@ -104,13 +122,13 @@ func (d *decoder) value(v []byte, place session.Place) ([]made, error) {
 	d.small.Time = d.time
 	switch {
 	case !r.linked():
-		d.metadata(&r)
+		d.metadata(r)
 	case r.side && !d.sub:
-		d.sidechain(&r)
+		d.sidechain(r)
 	default:
-		d.linked(&r)
+		d.linked(r)
 	}
-	return d.out, nil
+	return nil
 }
 
 // sidechain notes a record of a subagent that old releases wrote into the

@@ -247,6 +247,7 @@ func TestStop(t *testing.T) {
 	for at := (reader.Position{}); ; {
 		n := len(got)
 		tail, err := New().Read(t.Context(), src, at, func(e session.Event) error {
+			e.Resume, e.Breaks = "", false // these may depend on where a reading began
 			got = append(got, e)
 			return reader.ErrStop
 		})

@@ -14,6 +14,7 @@ import (
 type made struct {
 	event  session.Event
 	native []byte // a block of the record; nil: the whole of it
+	told   bool   // it has a text, whether or not that was made
 }
 
 // bytes returns what the agent wrote for an event, as a copy. Of a clipped line

@@ -20,6 +20,13 @@ type piece struct {
 
 // pieces says which events a record gives.
 func (d *decoder) pieces(r *record) []piece {
+	if r.pieces == nil {
+		r.pieces = d.makePieces(r)
+	}
+	return r.pieces
+}
+
+func (d *decoder) makePieces(r *record) []piece {
 	switch r.kind {
 	case userRecord:
 		return d.userPieces(r)

@@ -173,7 +173,7 @@ func replay(ctx context.Context, f io.ReaderAt, src reader.Source, offset int64)
 
 // Read implements reader.Reader. Nothing a transcript holds makes it unsound.
 func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position, emit func(session.Event) error) (reader.Tail, error) {
-	return read(ctx, src, from, room{whole: wholeBytes, tail: tailNodes}, emit)
+	return read(ctx, src, from, room{whole: wholeBytes, tail: tailNodes, marks: true}, emit)
 }
 
 // read is Read with a given room for positions.
@@ -200,6 +200,11 @@ func read(ctx context.Context, src reader.Source, from reader.Position, most roo
 	}
 	fresh := start(src)
 	d.sub, d.side, d.run = fresh.sub, fresh.side, fresh.run
+	if most.marks {
+		if d.marks, err = resumeMarks(st.Marks, d); err != nil {
+			return reader.Tail{}, err
+		}
+	}
 	begin, size := max(from.Offset, d.run.Start), stamp.Size
 	if size < begin {
 		return reader.Tail{}, reader.ErrPending
@@ -237,6 +242,7 @@ func read(ctx context.Context, src reader.Source, from reader.Position, most roo
 	}
 	kept := d.save(most)
 	kept.Meta = describedBy(src)
+	kept.Marks = d.marks.save()
 	if p.State, err = json.Marshal(kept); err != nil {
 		return reader.Tail{}, fmt.Errorf("state of %s: %w", src.Path, err)
 	}
@@ -286,56 +292,4 @@ func whyNot(l *line) string {
 		return "the line holds more than can be kept of it"
 	}
 	return "the line is no JSON record"
-}
-
-// Window implements reader.Reader. It goes through the file from its start; the
-// checkpoint is not needed.
-func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
-	if err := ctx.Err(); err != nil {
-		return session.Header{}, err
-	}
-	f, stamp, err := reader.OpenRegular(reader.FileOf(src.Path))
-	if err != nil {
-		return session.Header{}, err
-	}
-	defer f.Close()
-	h, err := identify(ctx, f, src.Root, src.Path, stamp.Size)
-	if err != nil {
-		return h, err
-	}
-	d := start(src)
-	d.from = from
-	s := newFeed(f, d, d.run.Start, stamp.Size)
-	for d.next <= to {
-		l, err := s.next(ctx)
-		if errors.Is(err, io.EOF) {
-			return h, nil
-		}
-		if err != nil {
-			return h, err
-		}
-		number := 0
-		err = s.decode(&l, func(value []byte, events []made) error {
-			defer func() { number++ }()
-			for i := range events {
-				if e := &events[i].event; e.Seq < from || e.Seq > to {
-					continue
-				}
-				raw := session.Raw{Event: events[i].event}
-				if natives.Has(raw.Event.Seq) {
-					if raw.Native, err = events[i].bytes(f, &l, value, number); err != nil {
-						return err
-					}
-				}
-				if err := emit(raw); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return h, err
-		}
-	}
-	return h, nil
 }

@@ -40,6 +40,12 @@ type record struct {
 	messageID                              uint64 // of the model's response; 0: none
 	synthetic                              bool
 	blocks                                 []byte // message.content
+
+	// What was found out about it once, since a reading and its shadow ask twice.
+	hash, allHash   uint64
+	all             int // blocks
+	hashed, counted bool
+	pieces          []piece
 }
 
 // block is one block of a message's content, as it stands.
@@ -280,15 +286,24 @@ func (r *record) hashBlocks(n int) (hash uint64, count int) {
 	if !jsonl.IsArray(r.blocks) {
 		return 0, 0
 	}
+	if n < 0 && r.counted {
+		return r.allHash, r.all
+	}
 	c := r.x.Enter(r.blocks)
 	for v, ok := c.Element(); ok && (n < 0 || count < n); v, ok = c.Element() {
 		hash = jsonl.Hash(hash, v)
 		count++
+	}
+	if n < 0 {
+		r.allHash, r.all, r.counted = hash, count, true
 	}
 	return hash, count
 }
 
 // hashContent hashes what a record says, so that a repetition is known.
 func (r *record) hashContent() uint64 {
-	return jsonl.Hash(jsonl.Hash(jsonl.Hash(0, r.blocks), r.attachment), r.content)
+	if !r.hashed {
+		r.hash, r.hashed = jsonl.Hash(jsonl.Hash(jsonl.Hash(0, r.blocks), r.attachment), r.content), true
+	}
+	return r.hash
 }

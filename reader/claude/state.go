@@ -30,11 +30,14 @@ type state struct {
 	Runs []run `json:"runs,omitempty"` // first, see runsMark
 
 	small
-	Graph   []byte `json:"graph,omitempty"`   // nodes, by appendNode
-	Path    []int  `json:"path,omitempty"`    // their indices on the path; of a partial graph, all of them
-	Pending bool   `json:"pending,omitempty"` // the last node is a boundary that waits for its summary
-	Before  int    `json:"before,omitempty"`  // nodes that are not in Graph
-	Seen    filter `json:"seen,omitempty"`    // of a partial graph
+	Graph    []byte `json:"graph,omitempty"`    // nodes, by appendNode
+	Path     []int  `json:"path,omitempty"`     // their indices on the path; of a partial graph, all of them
+	Pending  bool   `json:"pending,omitempty"`  // the last node is a boundary that waits for its summary
+	Before   int    `json:"before,omitempty"`   // nodes that are not in Graph
+	Trusting bool   `json:"trusting,omitempty"` // of a mark: a partial graph without a filter
+	Seen     filter `json:"seen,omitempty"`     // of a partial graph
+
+	Marks *marksState `json:"marks,omitempty"`
 
 	Meta reader.Stamp `json:"meta,omitzero"` // of the description beside a subagent's log, which its header is made of too
 }
@@ -49,6 +52,9 @@ func (f filter) has(k uint64) bool {
 }
 
 func (f filter) probe(k uint64, visit func(i, bit int) bool) bool {
+	if len(f) == 0 {
+		return false
+	}
 	step := k>>32 | 1
 	for range filterProbes {
 		at := k % uint64(8*len(f))
@@ -62,8 +68,9 @@ func (f filter) probe(k uint64, visit func(i, bit int) bool) bool {
 
 // room is how much a position may hold.
 type room struct {
-	whole int // bytes of a whole graph
-	tail  int // else so many nodes
+	whole int  // bytes of a whole graph
+	tail  int  // else so many nodes
+	marks bool // states are offered for windows
 }
 
 // save makes a state of a decoder.
@@ -160,6 +167,14 @@ func (st *state) graph() (*graph, error) {
 	switch {
 	case st.Before < 0, st.Seen != nil && (len(st.Seen) < minFilter || len(st.Seen) > maxFilter):
 		return nil, errState
+	case st.Trusting:
+		g.partial, g.before = true, st.Before
+		for i, n := range g.nodes {
+			n.ord = g.before + i
+		}
+		if !g.joinAll(st.Path) {
+			return nil, errState
+		}
 	case st.Seen != nil:
 		g.partial, g.before, g.seen = true, st.Before, st.Seen
 		for i, n := range g.nodes {
@@ -167,11 +182,8 @@ func (st *state) graph() (*graph, error) {
 			g.join(n)
 		}
 	default:
-		for _, i := range st.Path {
-			if i < 0 || i >= len(g.nodes) || g.nodes[i].pos >= 0 {
-				return nil, errState
-			}
-			g.join(g.nodes[i])
+		if !g.joinAll(st.Path) {
+			return nil, errState
 		}
 	}
 	if st.Pending {
@@ -186,6 +198,17 @@ func (st *state) graph() (*graph, error) {
 		}
 	}
 	return g, nil
+}
+
+// joinAll makes a path of nodes; ok is false if it is none.
+func (g *graph) joinAll(path []int) (ok bool) {
+	for _, i := range path {
+		if i < 0 || i >= len(g.nodes) || g.nodes[i].pos >= 0 {
+			return false
+		}
+		g.join(g.nodes[i])
+	}
+	return true
 }
 
 // resume returns a decoder that goes on where a position stands.

@@ -73,11 +73,14 @@ func touch(t *testing.T, path string, at time.Time) {
 }
 
 // Window checks that windows at random checkpoints hold the events that a read
-// gives, runs taken apart, and nothing else.
+// gives, runs taken apart, and nothing else, and so do windows at the checkpoints
+// that the read offers.
 func Window(t *testing.T, r reader.Reader, src reader.Source) {
 	events, tail := mustRead(t, r, src, reader.Position{})
 	random := rand.New(rand.NewPCG(2, uint64(len(events))))
 	checkWindow(t, r, src, events, session.Checkpoint{}, 0, tail.Position.Next+5)
+	offered := Checkpoints(t, r, src)
+	checkWindow(t, r, src, events, offered(0), 0, tail.Position.Next+5)
 	for range 20 {
 		if len(events) == 0 {
 			return
@@ -86,6 +89,7 @@ func Window(t *testing.T, r reader.Reader, src reader.Source) {
 		at := session.Checkpoint{Seq: events[i].Seq, Place: events[i].Place}
 		from := at.Seq + random.Int64N(tail.Position.Next-at.Seq)
 		checkWindow(t, r, src, events, at, from, from+random.Int64N(6))
+		checkWindow(t, r, src, events, offered(from), from, from+random.Int64N(6))
 	}
 }
 
@@ -180,6 +184,7 @@ func Stop(t *testing.T, r reader.Reader, src reader.Source) {
 		left := 1 + random.IntN(20)
 		asked := false
 		tail, err := r.Read(context.Background(), src, at, func(e session.Event) error {
+			e.Resume, e.Breaks = "", false // as ReadFrom
 			got = append(got, e)
 			if left--; left <= 0 {
 				asked = true

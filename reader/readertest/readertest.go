@@ -106,14 +106,50 @@ func Parts(t testing.TB, r reader.Reader, src reader.Source) []reader.Source {
 	return d.Parts(src, tail.Position.State)
 }
 
-// ReadFrom reads a source from a position and collects the events.
+// ReadFrom reads a source from a position and collects the events, without what
+// they offer for windows: that may depend on where a reading began.
 func ReadFrom(r reader.Reader, src reader.Source, at reader.Position) ([]session.Event, reader.Tail, error) {
 	var events []session.Event
 	tail, err := r.Read(context.Background(), src, at, func(e session.Event) error {
+		e.Resume, e.Breaks = "", false
 		events = append(events, e)
 		return nil
 	})
 	return events, tail, err
+}
+
+// Checkpoints reads a source and returns the checkpoints with states that it
+// offers, as a store gives them back for a seq.
+func Checkpoints(t testing.TB, r reader.Reader, src reader.Source) func(seq int64) session.Checkpoint {
+	t.Helper()
+	var all []session.Checkpoint
+	var breaks []int64
+	_, err := r.Read(context.Background(), src, reader.Position{}, func(e session.Event) error {
+		if e.Resume != "" {
+			all = append(all, session.Checkpoint{Seq: e.Seq, Place: e.Place, State: e.Resume})
+		}
+		if e.Breaks {
+			breaks = append(breaks, e.Seq)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(seq int64) (at session.Checkpoint) {
+		for _, c := range all {
+			if c.Seq <= seq {
+				at = c
+			}
+		}
+		for _, b := range breaks {
+			if at.State != "" && b >= at.Seq {
+				at.Until = b
+				break
+			}
+		}
+		return at
+	}
 }
 
 // copyOf copies the folder of a source, so that its file can be changed.
