@@ -69,7 +69,6 @@ func (w *writer) addEntries(ctx context.Context, k *cursor, entries []ingest.Ent
 		block = append(block, k.data...) // the last record's block was read just now
 	}
 	types, tools := numbers{w: w, table: "types", limit: math.MaxUint32}, numbers{w: w, table: "tools", first: 1, limit: math.MaxUint16}
-	var folded []byte
 	for i := range entries {
 		e := &entries[i]
 		if e.Seq <= last {
@@ -88,13 +87,9 @@ func (w *writer) addEntries(ctx context.Context, k *cursor, entries []ingest.Ent
 			r.tool = uint16(tool)
 		}
 		if e.Text != "" {
-			var tokens int
-			folded, tokens = document.AppendFolded(folded[:0], e.Text)
-			r.points, r.tokens = uint32(document.Points(e.Text)), uint32(tokens)
-			if tokens > 0 {
-				if err := w.addPostings(ctx, id, folded, &r); err != nil {
-					return err
-				}
+			r.points = uint32(document.Points(e.Text))
+			if err := w.addPostings(ctx, id, e.Text, &r); err != nil {
+				return err
 			}
 			if texts == nil || texts.full(len(e.Text)) {
 				if dirty {
@@ -153,12 +148,15 @@ func flagsOf(e *ingest.Entry) (flags uint8) {
 // pendingBytes is how much memory documents may take before they become a segment.
 const pendingBytes = 24 << 20
 
-// addPostings takes a document into the segment that this transaction writes.
-func (w *writer) addPostings(ctx context.Context, id query.DocID, folded []byte, r *record) error {
+// addPostings takes a document into the segment that this transaction writes,
+// unless it has no token, and counts its tokens.
+func (w *writer) addPostings(ctx context.Context, id query.DocID, text string, r *record) error {
 	if w.c.pending == nil {
 		w.c.pending = &pending{}
 	}
-	w.c.pending.add(id, folded, r)
+	if w.c.pending.add(id, text, r); r.tokens == 0 {
+		return nil
+	}
 	w.documents++
 	w.tokens += int64(r.tokens)
 	if w.c.pending.builder.Size() < pendingBytes {

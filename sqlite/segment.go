@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"slices"
 
+	"github.com/yorehq/yore/internal/document"
 	"github.com/yorehq/yore/internal/postings"
 	"github.com/yorehq/yore/query"
 )
@@ -238,12 +239,20 @@ type pending struct {
 	builder postings.Builder
 	runs    []docRun
 	columns columns
+	token   func([]byte) // the builder's
+	room    [document.FoldedRoom]byte
 }
 
-// add adds a document, whose tokens are folded and joined by spaces.
-func (p *pending) add(id query.DocID, folded []byte, r *record) {
+// add adds a document, unless it has no token, and counts its tokens.
+func (p *pending) add(id query.DocID, text string, r *record) {
+	if p.token == nil {
+		p.token = p.builder.Token
+	}
+	if r.tokens = uint32(document.EachFolded(text, p.room[:0], p.token)); r.tokens == 0 {
+		return
+	}
 	local := uint32(p.builder.Docs())
-	p.builder.Add(folded)
+	p.builder.End()
 	p.columns.add(r)
 	p.runs = extend(p.runs, docRun{local, id.Session(), uint32(id - query.NewDocID(id.Session(), 0)), 1})
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 	"slices"
 )
 
@@ -15,20 +16,33 @@ import (
 // kept as the numbers of its tokens, in order. Write sorts the occurrences by
 // token in one pass of counting, so nothing is ever appended to thousands of
 // small lists.
+//
+// Nearly all of the time goes into finding a token's number, and most of that
+// into waiting for memory. So a slot of the hash table tells most tokens apart
+// by itself, the table is as small as it can be, and a token of up to eight bytes
+// is compared without its text.
 type Builder struct {
 	text  []byte // all distinct tokens, one after the other
 	terms []term
-	table []uint32 // hash table of number+1; its length is a power of two
+	table []uint32 // hash table of tag<<termBits | number+1; its length is a power of two
 	seed  maphash.Seed
+	mix   uint64
 	occs  []uint32 // token numbers of all documents
 	ends  []int    // of each document in occs
 	pairs []uint64 // scratch of Write
 	order []sorted
 }
 
+// termBits is the width of a token's number in the hash table: four million
+// tokens are more than fit into the documents that a caller gathers.
+const (
+	termBits = 22
+	termMask = 1<<termBits - 1
+)
+
 type term struct {
+	key        uint64 // its first eight bytes, which order as it does
 	start, end uint32 // in text
-	hash       uint32
 	count      uint32 // occurrences
 }
 
@@ -42,7 +56,7 @@ type sorted struct {
 func (b *Builder) Docs() int { return len(b.ends) }
 
 // Size returns about how many bytes of memory the documents take.
-func (b *Builder) Size() int { return len(b.text) + 8*len(b.table) + 4*len(b.occs) }
+func (b *Builder) Size() int { return len(b.text) + 20*len(b.terms) + 8*len(b.table) + 4*len(b.occs) }
 
 // Reset forgets all documents.
 func (b *Builder) Reset() {
@@ -50,58 +64,70 @@ func (b *Builder) Reset() {
 	clear(b.table)
 }
 
-// Add adds a document of tokens that are separated by one space, and returns
-// how many tokens it has. A document may have none.
-func (b *Builder) Add(folded []byte) (tokens int) {
+// Token adds a token to the document that the next End closes.
+func (b *Builder) Token(token []byte) {
 	if b.table == nil {
 		b.seed, b.table = maphash.MakeSeed(), make([]uint32, 1<<12)
+		b.mix = maphash.Bytes(b.seed, nil) | 1
 	}
-	before := len(b.occs)
-	for len(folded) > 0 {
-		end := bytes.IndexByte(folded, ' ')
-		if end < 0 {
-			end = len(folded)
-		}
-		if end > 0 {
-			b.occs = append(b.occs, b.number(folded[:end]))
-		}
-		folded = folded[min(end+1, len(folded)):]
-	}
-	b.ends = append(b.ends, len(b.occs))
-	return len(b.occs) - before
+	b.occs = append(b.occs, b.number(token))
 }
+
+// End closes a document; it may have no token.
+func (b *Builder) End() { b.ends = append(b.ends, len(b.occs)) }
 
 // number returns the number of a token.
 func (b *Builder) number(token []byte) uint32 {
-	hash := uint32(maphash.Bytes(b.seed, token))
-	mask := uint32(len(b.table) - 1)
-	for at := hash & mask; ; at = (at + 1) & mask {
+	key := prefix(token)
+	hash := b.hash(key, token)
+	tag, mask := uint32(hash)<<termBits, len(b.table)-1
+	for at := int(hash>>32) & mask; ; at = (at + 1) & mask {
 		slot := b.table[at]
 		if slot == 0 {
-			start := uint32(len(b.text))
-			b.text = append(b.text, token...)
-			b.terms = append(b.terms, term{start, uint32(len(b.text)), hash, 0})
-			b.table[at] = uint32(len(b.terms))
-			if len(b.terms) > len(b.table)/2 {
-				b.grow()
-			}
-			return uint32(len(b.terms) - 1)
+			b.table[at] = tag | uint32(len(b.terms)+1)
+			return b.insert(key, token)
 		}
-		if t := &b.terms[slot-1]; t.hash == hash && string(b.text[t.start:t.end]) == string(token) {
-			return slot - 1
+		if slot&^termMask != tag {
+			continue
+		}
+		t := &b.terms[slot&termMask-1]
+		if t.key == key && int(t.end-t.start) == len(token) && (len(token) <= 8 || string(b.text[t.start:t.end]) == string(token)) {
+			return slot&termMask - 1
 		}
 	}
 }
 
+func (b *Builder) hash(key uint64, token []byte) uint64 {
+	high, low := bits.Mul64(key^uint64(len(token)), b.mix)
+	if len(token) > 8 {
+		low ^= maphash.Bytes(b.seed, token[8:])
+	}
+	return high ^ low
+}
+
+func (b *Builder) insert(key uint64, token []byte) uint32 {
+	start := uint32(len(b.text))
+	b.text = append(b.text, token...)
+	b.terms = append(b.terms, term{key, start, uint32(len(b.text)), 0})
+	if len(b.terms) > len(b.table)/2 {
+		b.grow()
+	}
+	return uint32(len(b.terms) - 1)
+}
+
+// grow doubles the table. Tags do not say where a slot belongs, so hashes are
+// made anew.
 func (b *Builder) grow() {
 	b.table = make([]uint32, 2*len(b.table))
-	mask := uint32(len(b.table) - 1)
+	mask := len(b.table) - 1
 	for i := range b.terms {
-		at := b.terms[i].hash & mask
+		t := &b.terms[i]
+		hash := b.hash(t.key, b.text[t.start:t.end])
+		at := int(hash>>32) & mask
 		for b.table[at] != 0 {
 			at = (at + 1) & mask
 		}
-		b.table[at] = uint32(i + 1)
+		b.table[at] = uint32(hash)<<termBits | uint32(i+1)
 	}
 }
 
@@ -152,7 +178,7 @@ func (b *Builder) sort() {
 	}
 	b.order = b.order[:0]
 	for i := range b.terms {
-		b.order = append(b.order, sorted{prefix(b.text[b.terms[i].start:b.terms[i].end]), uint32(i)})
+		b.order = append(b.order, sorted{b.terms[i].key, uint32(i)})
 	}
 	slices.SortFunc(b.order, func(x, y sorted) int {
 		if x.key != y.key {
@@ -180,8 +206,11 @@ func (b *Builder) sort() {
 
 // prefix is the first eight bytes of a token, as a number that orders alike.
 func prefix(token []byte) uint64 {
-	if len(token) >= 8 {
+	switch {
+	case len(token) >= 8:
 		return binary.BigEndian.Uint64(token)
+	case cap(token) >= 8 && len(token) > 0: // what lies behind it is masked off
+		return binary.BigEndian.Uint64(token[:8]) &^ (1<<(64-8*len(token)) - 1)
 	}
 	var eight [8]byte
 	copy(eight[:], token)
