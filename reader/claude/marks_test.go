@@ -163,3 +163,31 @@ func TestHostileMarks(t *testing.T) {
 		}
 	}
 }
+
+// The same for records over so few identities that everything refers to
+// everything, from every mark.
+func TestWindowsOfTangles(t *testing.T) {
+	for seed := range uint64(12) {
+		random := rand.New(rand.NewPCG(seed, 31))
+		in := make([]byte, 4*300)
+		for i := range in {
+			in[i] = byte(random.Uint32())
+		}
+		src := project(t, tangle(in))
+		whole, _, _ := readAll(t, src)
+		offered := readertest.Checkpoints(t, New(), src)
+		for from := int64(0); from < int64(len(whole)); from += 3 {
+			to := min(from+2, int64(len(whole))-1)
+			var got []session.Event
+			if _, err := New().Window(t.Context(), src, offered(from), from, to, session.Every(), func(r session.Raw) error {
+				got = append(got, r.Event)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(whole[from:to+1], got); diff != "" {
+				t.Fatalf("seed %d, %d to %d (-read +window):\n%s", seed, from, to, diff)
+			}
+		}
+	}
+}
