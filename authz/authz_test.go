@@ -176,6 +176,15 @@ func checkSearch(t *testing.T, r *rand.Rand, c *corpus, view *authz.View) int {
 	if (err != nil) != (caller.Workspace == "") || err != nil && !errors.Is(err, fault.Unauthorized) {
 		t.Fatalf("stats for %+v: %v", caller, err)
 	}
+	listed, err := view.Workspaces(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range listed {
+		if caller.Workspace == "" || !slices.ContainsFunc(c.headers, func(h session.Header) bool { return h.Cwd == w && c.may(caller, h) }) {
+			t.Fatalf("%+v is told of the workspace %q", caller, w)
+		}
+	}
 	if caller.Workspace != "" {
 		visible := int64(0)
 		for _, h := range c.headers {
