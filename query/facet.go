@@ -38,7 +38,11 @@ type Facets struct {
 // Facets counts the events that SearchSessions ranks for the same request with
 // the match Literal. Limit, Cursor, Match and Order are not looked at. zone says
 // where a day begins; nil is UTC.
-func (e *Engine) Facets(ctx context.Context, req SessionSearch, zone *time.Location) (f Facets, err error) {
+func (e *Engine) Facets(ctx context.Context, req SessionSearch, zone *time.Location) (Facets, error) {
+	return steady(ctx, func() (Facets, error) { return e.facets(ctx, req, zone) })
+}
+
+func (e *Engine) facets(ctx context.Context, req SessionSearch, zone *time.Location) (f Facets, err error) {
 	req.Match, req.Order, req.Limit, req.Cursor = Literal, Matches, 1, ""
 	phrase, err := prepare(&req.Query, &req.Match, &req.Order, req.Limit)
 	if err != nil {

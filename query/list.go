@@ -14,7 +14,11 @@ import (
 
 // Sessions lists the sessions that pass a filter, newest first (then by id).
 // Sessions whose logs cannot be read are listed with their fault.
-func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, cursor string) (list SessionList, err error) {
+func (e *Engine) Sessions(ctx context.Context, filter SessionFilter, limit int, cursor string) (SessionList, error) {
+	return steady(ctx, func() (SessionList, error) { return e.sessions(ctx, filter, limit, cursor) })
+}
+
+func (e *Engine) sessions(ctx context.Context, filter SessionFilter, limit int, cursor string) (list SessionList, err error) {
 	if err := checkLimit(limit); err != nil {
 		return list, err
 	}

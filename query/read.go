@@ -57,6 +57,10 @@ func (e *Engine) Info(ctx context.Context, at Located, own bool) (Info, error) {
 // Infos is Info for many sessions. Their workspaces are brought up to date; a
 // session that could not be is returned with what its header says.
 func (e *Engine) Infos(ctx context.Context, headers []session.Header, own func(session.Header) bool) ([]Info, error) {
+	return steady(ctx, func() ([]Info, error) { return e.infos(ctx, headers, own) })
+}
+
+func (e *Engine) infos(ctx context.Context, headers []session.Header, own func(session.Header) bool) ([]Info, error) {
 	scope := session.Scope{}
 	for _, h := range headers {
 		if !slices.Contains(scope.Workspaces, h.Cwd) {

@@ -50,7 +50,11 @@ func (e *Engine) searchable() error {
 
 // SearchSessions returns the sessions that hold the query, each with its
 // strongest event. A query without any token finds nothing.
-func (e *Engine) SearchSessions(ctx context.Context, req SessionSearch) (page SessionPage, err error) {
+func (e *Engine) SearchSessions(ctx context.Context, req SessionSearch) (SessionPage, error) {
+	return steady(ctx, func() (SessionPage, error) { return e.searchSessions(ctx, req) })
+}
+
+func (e *Engine) searchSessions(ctx context.Context, req SessionSearch) (page SessionPage, err error) {
 	cursor := req.Cursor
 	req.Cursor = ""
 	phrase, err := prepare(&req.Query, &req.Match, &req.Order, req.Limit)

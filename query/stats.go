@@ -51,7 +51,11 @@ const statBatch = 1 << 12
 // Stats counts over the sessions that pass a filter. Days are those of zone
 // (nil: UTC). It streams over the index's records; texts are read only where
 // filter.Text asks for it.
-func (e *Engine) Stats(ctx context.Context, filter SessionFilter, zone *time.Location) (out Stats, err error) {
+func (e *Engine) Stats(ctx context.Context, filter SessionFilter, zone *time.Location) (Stats, error) {
+	return steady(ctx, func() (Stats, error) { return e.stats(ctx, filter, zone) })
+}
+
+func (e *Engine) stats(ctx context.Context, filter SessionFilter, zone *time.Location) (out Stats, err error) {
 	if err := normalText(&filter.Text); err != nil {
 		return out, err
 	}

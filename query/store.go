@@ -144,6 +144,14 @@ type Row struct {
 	Damaged     bool     // the log ends before damage, and more lies behind it
 }
 
+// ErrMoved says that a snapshot could not be read to its end: more were open
+// than a store keeps, and the shard changed meanwhile. What needs it begins again.
+const ErrMoved = moved("the shard changed while its snapshot was put aside")
+
+type moved string
+
+func (m moved) Error() string { return string(m) }
+
 // Snapshot is one consistent view of a shard. It is for one goroutine and must
 // be closed.
 type Snapshot interface {

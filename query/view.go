@@ -34,7 +34,8 @@ type entry struct {
 // views are the snapshots of a scope. They must be closed.
 type views []*view
 
-// openViews takes one snapshot of every shard in a scope.
+// openViews takes one snapshot of every shard in a scope. Of everything, what
+// cannot be opened is left out: the refresher has counted its sessions.
 func (e *Engine) openViews(ctx context.Context, scope session.Scope) (views, error) {
 	var all views
 	for _, c := range e.corpora() {
@@ -45,12 +46,21 @@ func (e *Engine) openViews(ctx context.Context, scope session.Scope) (views, err
 				return nil, errors.Join(err, all.Close())
 			}
 		}
+		running, err := c.running(ctx)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
 		for _, w := range workspaces {
 			v, err := openView(ctx, c, w, c == &e.Live)
+			if err != nil && scope.All && !fault.IsContext(err) && !errors.Is(err, ErrMoved) {
+				e.Logger.Warn("a part of the index is left out", "error", err)
+				continue
+			}
 			if err != nil {
 				return nil, errors.Join(err, all.Close())
 			}
 			if v != nil {
+				v.markRunning(running)
 				all = append(all, v)
 			}
 		}
@@ -76,24 +86,24 @@ func openView(ctx context.Context, c *Corpus, workspace string, live bool) (*vie
 		entries[i] = entry{row: &rows[i], live: live, persisted: !live}
 		v.all[rows[i].Num] = &entries[i]
 	}
-	return v, v.markRunning(ctx)
+	return v, nil
 }
 
-// markRunning notes which sessions their agents have open.
-func (v *view) markRunning(ctx context.Context) error {
-	if v.corpus.Outside == nil {
-		return nil
+// running returns the sessions that their agents have open.
+func (c *Corpus) running(ctx context.Context) (map[session.Key]bool, error) {
+	if c.Outside == nil {
+		return nil, nil
 	}
-	running, err := v.corpus.Outside.Running(ctx)
-	if err != nil {
-		return errors.Join(err, v.snap.Close())
+	return c.Outside.Running(ctx)
+}
+
+func (v *view) markRunning(running map[session.Key]bool) {
+	if len(running) == 0 {
+		return
 	}
-	if len(running) > 0 {
-		for _, s := range v.all {
-			s.running = running[s.row.Header.Key()]
-		}
+	for _, s := range v.all {
+		s.running = running[s.row.Header.Key()]
 	}
-	return nil
 }
 
 // unite applies what one corpus says about another: a live session hides its

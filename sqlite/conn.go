@@ -115,6 +115,8 @@ func (c *conn) fail(ctx context.Context, err error) error {
 		}
 		c.x.condemn(c, err)
 		return damaged(err)
+	case errors.Is(err, sqlite3.READONLY), errors.Is(err, sqlite3.PERM):
+		err = fmt.Errorf("%w: %w", os.ErrPermission, err)
 	}
 	return fault.Wrap(fault.IndexFailed, err)
 }

@@ -36,7 +36,7 @@ type Options struct {
 	Dir         string        // the index's folder; made 0700 if it is not there
 	Logger      *slog.Logger  // nil discards
 	BusyTimeout time.Duration // how long to wait for another writer; 0: 5 s
-	MaxOpen     int           // connections open at a time, of three descriptors each; 0: 32
+	MaxOpen     int           // connections open at a time, of three descriptors each; 0: 10
 }
 
 // Index is an open index. It is safe for concurrent use, by any number of
@@ -63,6 +63,7 @@ type Index struct {
 	damaged map[string]condemned   // files to be removed before their next use, by path
 	seen    map[string]os.FileInfo // the files that were used, by path
 	rows    map[string]cached
+	memos   map[string]*memo // by path; see memo.go
 
 	columns columnCache
 }
@@ -70,6 +71,7 @@ type Index struct {
 // cached is the sessions of a shard at one generation.
 type cached struct {
 	generation uint64
+	birth      int64
 	rows       []query.Row
 }
 
@@ -131,7 +133,7 @@ func OpenMemory(ctx context.Context) (*Index, error) {
 func newIndex(o Options) (*Index, error) {
 	x := &Index{
 		log: o.Logger, busy: o.BusyTimeout, keep: o.MaxOpen,
-		keepers: map[string]*conn{}, damaged: map[string]condemned{}, seen: map[string]os.FileInfo{}, rows: map[string]cached{},
+		keepers: map[string]*conn{}, damaged: map[string]condemned{}, seen: map[string]os.FileInfo{}, rows: map[string]cached{}, memos: map[string]*memo{},
 	}
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
@@ -140,7 +142,7 @@ func newIndex(o Options) (*Index, error) {
 		x.busy = 5 * time.Second
 	}
 	if x.keep <= 0 {
-		x.keep = 32
+		x.keep = 10
 	}
 	var err error
 	if x.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1<<20)); err != nil {

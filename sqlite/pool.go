@@ -221,6 +221,7 @@ func (x *Index) dropIdle(path string) {
 		return false
 	})
 	delete(x.rows, path)
+	delete(x.memos, path)
 	x.mu.Unlock()
 	for _, c := range drop {
 		x.shut(c)

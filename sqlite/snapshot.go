@@ -34,6 +34,10 @@ var _ query.Snapshot = (*snapshot)(nil)
 // Snapshot opens a view of a workspace as of its last commit.
 func (x *Index) Snapshot(ctx context.Context, workspace string) (query.Snapshot, error) {
 	s := &snapshot{x: x, at: x.shardOf(workspace)}
+	if m := x.memoOf(s.at); m != nil {
+		s.generation, s.birth, s.totals = m.generation, m.birth, m.totals
+		return s, nil
+	}
 	c, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -120,20 +124,22 @@ func (s *snapshot) enter(ctx context.Context) error {
 	if c != nil {
 		return nil
 	}
-	was := s.generation
-	totals := s.totals
+	was, birth, totals := s.generation, s.birth, s.totals
 	c, err := s.begin(ctx)
-	if err == nil && c != nil && s.generation == was {
+	if err == nil && c != nil && s.generation == was && s.birth == birth {
 		s.c = c
 		return nil
 	}
-	s.generation, s.totals = was, totals
+	s.generation, s.birth, s.totals = was, birth, totals
 	if c != nil {
 		c.rollback()
 		s.x.release(c)
 	}
 	if err == nil {
-		err = fault.New(fault.StaleCursor, "The history changed while more workspaces were searched than are kept open: repeat the call.")
+		err = &fault.Error{
+			Code: fault.StaleCursor, Cause: query.ErrMoved,
+			Safe: "The history changed while more workspaces were searched than are kept open: repeat the call.",
+		}
 	}
 	s.leave()
 	return err
@@ -154,30 +160,26 @@ func (s *snapshot) Generation() uint64 { return s.generation }
 // Sessions returns the sessions in ascending Num, from memory while the shard
 // has not changed.
 func (s *snapshot) Sessions(ctx context.Context) ([]query.Row, error) {
+	x := s.x
+	x.mu.Lock()
+	closed := s.closed
+	x.mu.Unlock()
+	if rows, ok := x.keptRows(s.at.path, s.generation, s.birth); ok && !closed {
+		return rows, nil
+	}
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	x := s.x
-	x.mu.Lock()
-	kept, ok := x.rows[s.c.path]
-	x.mu.Unlock()
-	if ok && kept.generation == s.generation {
-		return kept.rows, nil
-	}
-	var rows []query.Row
-	err := s.c.rowsOf(ctx, `SELECT `+rowColumns+` FROM sessions ORDER BY num`, func(r row) error {
-		rows = append(rows, r.sessionRow())
-		return nil
-	})
+	rows, err := s.c.sessionRows(ctx)
 	if err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
-	if len(x.rows) >= x.keep {
-		clear(x.rows) // no more than shards are kept open
+	if len(x.rows) >= mostMemos {
+		clear(x.rows)
 	}
-	x.rows[s.c.path] = cached{s.generation, rows}
+	x.rows[s.at.path] = cached{s.generation, s.birth, rows}
 	x.mu.Unlock()
 	return rows, nil
 }

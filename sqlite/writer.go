@@ -23,11 +23,24 @@ func (x *Index) Peek(ctx context.Context, workspace string, which ingest.StoredL
 
 // Glances returns what tells whether sessions are up to date, in ascending Num.
 func (x *Index) Glances(ctx context.Context, workspace string, only *session.Key) (all []ingest.Glance, err error) {
+	at := x.shardOf(workspace)
+	if only == nil {
+		if m := x.memoOf(at); m != nil {
+			return slices.Clone(m.glances), nil
+		}
+	}
 	err = x.readShard(ctx, workspace, func(c *conn) (err error) {
-		all, err = c.glances(ctx, only)
+		if only != nil {
+			all, err = c.glances(ctx, only)
+			return err
+		}
+		m, err := x.memoize(ctx, at, c)
+		if err == nil {
+			all = m.glances
+		}
 		return err
 	})
-	return all, err
+	return slices.Clone(all), err
 }
 
 // readShard runs one query over a shard, if it is there.

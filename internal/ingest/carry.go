@@ -57,7 +57,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 			p.stale = true
 			return nil
 		case err != nil:
-			return err
+			return &shardError{err, len(left)}
 		}
 		for _, j := range left[:done] {
 			j.done = true

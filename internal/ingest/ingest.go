@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
 )
@@ -139,6 +140,10 @@ func (in *Ingester) refresh(ctx context.Context, scope session.Scope, progress f
 	for _, p := range plans {
 		if failed == nil {
 			failed = in.carryOut(ctx, p, func(done int) { progress(finished+done, total) })
+			if lost, _ := leftOut(scope, failed); lost && errors.Is(failed, fs.ErrPermission) {
+				in.Logger.Warn("a part of the index cannot be written", "error", failed)
+				p.stale, failed = true, nil
+			}
 		}
 		for round := 0; failed == nil && p.parts && round < partRounds; round++ {
 			// What was read has brought parts of files to light.
@@ -184,12 +189,28 @@ func (in *Ingester) plans(ctx context.Context, scope session.Scope) ([]*plan, er
 				p, err = in.plan(ctx, w, scope.Only)
 			}
 		}
+		if lost, files := leftOut(scope, err); lost {
+			in.Logger.Warn("a part of the index cannot be used", "error", err)
+			plans = append(plans, &plan{workspace: w, sources: files, unreadable: files})
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		plans = append(plans, p)
 	}
 	return plans, nil
+}
+
+// leftOut reports whether a failure takes one shard's sessions out of a look at
+// everything, and how many these are. Damage is no such failure: the shard is
+// made again.
+func leftOut(scope session.Scope, err error) (lost bool, files int) {
+	var s *shardError
+	if !scope.All || !errors.As(err, &s) || errors.Is(err, ErrDamaged) || fault.IsContext(err) {
+		return false, 0
+	}
+	return true, s.files
 }
 
 // begin makes what is catalogued so far searchable, one short transaction in

@@ -128,8 +128,21 @@ func (in *Ingester) known(ctx context.Context, which FileLookup, only *session.K
 		return nil, nil, err
 	}
 	stored, err := in.Shards.Glances(ctx, *which.Workspace, only)
+	if err != nil {
+		err = &shardError{err, len(rows)}
+	}
 	return rows, stored, err
 }
+
+// shardError says that a workspace's shard cannot be read, and how many files
+// are catalogued for it.
+type shardError struct {
+	cause error
+	files int
+}
+
+func (e *shardError) Error() string { return e.cause.Error() }
+func (e *shardError) Unwrap() error { return e.cause }
 
 // planSources decides what each of the chosen files needs. Most are unchanged,
 // which a stat tells; of the others the saved state is fetched.
