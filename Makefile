@@ -1,7 +1,7 @@
 # Plain Go commands with names. `make check` is what a change must pass.
 
 STATICCHECK = tools/bin/staticcheck
-BENCH_EVENTS ?= 1000,100000
+BENCH ?= -rounds 3
 
 .PHONY: check test race vet format lint vuln golden fuzz bench e2e
 
@@ -39,10 +39,11 @@ fuzz:
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$p || exit 1; done; done
 
-# BENCH_EVENTS=1000,100000,1000000 makes the tables of docs/performance.md (an hour).
+# BENCH=-short takes a minute and fails by amounts of work only; without it, the
+# table of docs/performance.md (an hour).
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
-	go run ./internal/bench -events $(BENCH_EVENTS)
+	go run ./internal/bench $(BENCH)
 
 # Real clients against a scripted model. Needs npm and half a gigabyte;
 # YORE_E2E_DIR=DIR keeps the clients there.

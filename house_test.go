@@ -85,7 +85,7 @@ type dependency struct {
 }
 
 var dependencies = []dependency{
-	{"github.com/ncruces/go-sqlite3", "the index: SQLite, as WebAssembly translated to Go, so without cgo", []string{"sqlite"}, false},
+	{"github.com/ncruces/go-sqlite3", "the index: SQLite, as WebAssembly translated to Go, so without cgo; FTS5, to compare with", []string{"sqlite", "internal/bench"}, false},
 	{"github.com/klauspost/compress", "zstd: DSH logs are written in it, the index and the archive keep texts in it", []string{"sqlite", "reader/dsh", "reader/codex", "reader/archive", "internal/corpus", "internal/bench"}, false},
 	{"github.com/go-json-experiment/json", "jsontext: a JSON tokenizer that keeps a record's bytes, number forms and duplicate keys", []string{"reader/jsonl", "reader/dsh", "reader/claude", "reader/codex", "reader/readertest", "internal/render", "internal/bench"}, false},
 	{"github.com/modelcontextprotocol/go-sdk", "the official SDK of the protocol that agents call the tools over", []string{"internal/mcpserver"}, false},

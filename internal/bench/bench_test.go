@@ -2,114 +2,114 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/yorehq/yore/internal/corpus"
+	"github.com/yorehq/yore/session"
 )
 
-// Every phase runs over a small corpus, so that the benchmark cannot rot unseen
-// and each planted phrase is found by the whole product, from log to answer.
+// Every phase runs over small sites, so that the benchmark cannot rot unseen and
+// what it searches for is found by the whole product, from log to answer.
 func TestPhases(t *testing.T) {
 	ctx := context.Background()
-	for _, encoding := range []corpus.Encoding{corpus.Raw, corpus.Zstd} {
-		at := filepath.Join(t.TempDir(), "site")
-		site, err := prepare(at, 1000, encoding, 3)
-		if err != nil {
-			t.Fatal(err)
+	l := &lab{sizes: sizes{rounds: 1, events: 800, files: 400, workspaces: 5, line: 1 << 20, bytes: 1 << 18, short: true}, dir: t.TempDir()}
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range []job{
+		{Phase: "nothing", Site: l.main}, {Phase: "tokens", Site: l.rich[session.Claude]}, {Phase: "fts", Site: l.main}, {Phase: "index", Site: l.main},
+		{Phase: "index", Site: l.wide}, {Phase: "index", Site: l.rich[session.Claude]}, {Phase: "index", Site: l.rich[session.Codex]}, {Phase: "index", Site: l.rich[session.DSH]}, {Phase: "phrases", Site: l.main, Times: 1},
+		{Phase: "append", Site: l.main, Times: 3}, {Phase: "read", Site: l.main, Times: 1}, {Phase: "index", Site: l.crowd},
+		{Phase: "search", Site: l.crowd, Times: 1}, {Phase: "index", Site: l.many}, {Phase: "search", Site: l.many, Times: 2},
+	} {
+		if _, err := work(ctx, j); err != nil {
+			t.Errorf("%s: %v", j.Phase, err)
 		}
-		if site.Events < 900 || site.Sessions != 10 || len(site.Appends) != 3 {
-			t.Errorf("site %+v", site)
-		}
-		jobs := []Job{{Phase: "nothing"}, {Phase: "read", Times: 1}, {Phase: "fold", Times: 1}, {Phase: "index", Times: 1},
-			{Phase: "refresh", Times: 2}, {Phase: "append", Times: 1}, {Phase: "append", Times: 2, First: 1}}
-		for _, s := range searches() {
-			jobs = append(jobs, Job{Phase: s.name, Times: 2})
-		}
-		for _, job := range jobs {
-			job.Dir = at
-			if err := work(ctx, job); err != nil {
-				t.Errorf("%s, %s: %v", encoding, job.Phase, err)
-			}
-		}
-		for _, job := range []Job{{Phase: "no such phase", Dir: at}, {Phase: "append", Times: 1, First: 3, Dir: at}} {
-			if err := work(ctx, job); err == nil {
-				t.Errorf("%s, %+v is taken", encoding, job)
-			}
-		}
+	}
+	got, err := work(ctx, job{Phase: "counts", Site: l.crowd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got["file stats"] != 10 || got["bytes"]+got["identified"]+got["rows"] != 0 {
+		t.Errorf("a look at an unchanged crowd: %v", got)
+	}
+	if _, err := work(ctx, job{Phase: "no such phase", Site: l.main}); err == nil {
+		t.Error("an unknown phase is taken")
 	}
 }
 
-// Rich logs of every agent go the whole way too.
-func TestRichPhases(t *testing.T) {
-	ctx := context.Background()
-	for agent := range readers() {
-		at := filepath.Join(t.TempDir(), "site")
-		site, err := prepareRich(at, agent, 300_000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if site.Bytes < 200_000 || site.Bytes > 3_000_000 || site.Sessions < 1 {
-			t.Errorf("%s: %+v", agent, site)
-		}
-		for _, phase := range []string{"tokens", "read", "index"} {
-			if err := work(ctx, Job{Phase: phase, Times: 1, Dir: at}); err != nil {
-				t.Errorf("%s, %s: %v", agent, phase, err)
-			}
-		}
-	}
-}
-
-// A search that finds nothing where it must, or something where nothing is,
-// fails: the numbers of a broken search are worth nothing.
+// A search that finds nothing where it must fails: the numbers of a broken
+// search are worth nothing.
 func TestFindIsStrict(t *testing.T) {
 	ctx := context.Background()
-	at := filepath.Join(t.TempDir(), "site")
-	site, err := prepare(at, 300, corpus.Raw, 1)
+	l := &lab{sizes: sizes{rounds: 1, events: 300, files: 80, workspaces: 2, line: 1 << 16, bytes: 1 << 16}, dir: t.TempDir()}
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := load(l.main)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := open(ctx, site)
+	s.Phrases = []string{"zyxomma quennel"}
+	path, err := s.save(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
-	for _, s := range []search{{"", "zyxomma", true}, {"", "obsidian lantern protocol", false}, {"", appendText(0), true}} {
-		if err := find(ctx, h, site, s); err == nil {
-			t.Errorf("%q: no complaint", s.query)
-		}
+	if _, err := work(ctx, job{Phase: "search", Site: path, Times: 1}); err == nil {
+		t.Error("no complaint about a phrase that is not there")
+	}
+	if _, err := work(ctx, job{Phase: "phrases", Site: path, Times: 1}); err == nil {
+		t.Error("no complaint about a sampled phrase that is not there")
 	}
 }
 
 func TestMedian(t *testing.T) {
 	for _, tc := range []struct {
-		all  []time.Duration
-		want time.Duration
-	}{
-		{[]time.Duration{5}, 5},
-		{[]time.Duration{9, 1, 5}, 5},
-		{[]time.Duration{4, 3, 2, 1}, 2},
-	} {
+		all  []float64
+		want float64
+	}{{[]float64{5}, 5}, {[]float64{9, 1, 5}, 5}, {[]float64{4, 3, 2, 1}, 2}} {
 		if got := median(tc.all); got != tc.want {
-			t.Errorf("median of %v is %d, want %d", tc.all, got, tc.want)
+			t.Errorf("median of %v is %v, want %v", tc.all, got, tc.want)
 		}
 	}
 }
 
+func TestPercentilesOfTheShortestRounds(t *testing.T) {
+	var l least
+	for i := range 100 {
+		l.took(i, time.Duration(200-i)*time.Millisecond)
+		l.took(i, time.Duration(100-i)*time.Millisecond)
+		l.took(i, time.Second)
+	}
+	got := map[string]float64{}
+	l.into(got, "x")
+	if d := cmp.Diff(map[string]float64{"x p50": 50, "x p95": 95, "x max": 100}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestTable(t *testing.T) {
-	got := table([]column{
-		{Site{Events: 1000}, []value{{"read", milliseconds(1234 * time.Microsecond)}, {"memory", size(0)}}},
-		{Site{Events: 200000}, []value{{"read", milliseconds(250400 * time.Microsecond)}, {"memory", size(12_340_000)}}},
-	})
-	want := `| CPU time | 1000 events | 200000 events |
-| --- | ---: | ---: |
-| read | 1.2 ms | 250 ms |
-| memory | unknown | 12.3 MB |
+	all := []result{
+		{name: "a", bar: 25, unit: "ms", measured: 24.96}, {name: "b", bar: 2.2, least: true, unit: "×", measured: 2},
+		{name: "c", bar: 0, measured: 3, work: true}, {name: "d", bar: 150, unit: "MB", silent: true},
+	}
+	want := `| | bar | measured | |
+| --- | ---: | ---: | --- |
+| a | ≤ 25 ms | 25 ms | reached |
+| b | ≥ 2.2 × | 2 × | **missed** |
+| c | ≤ 0 | 3 | **missed** |
+| d | ≤ 150 MB | unknown | reached |
 `
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if d := cmp.Diff(want, table(all)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	var failed []bool
+	for i := range all {
+		failed = append(failed, all[i].failed(true), all[i].failed(false))
+	}
+	if d := cmp.Diff([]bool{false, false, false, true, true, true, false, false}, failed); d != "" {
+		t.Error(d)
 	}
 }

@@ -1,15 +1,18 @@
-// Command bench measures the whole way from an agent's logs to an answer:
-// reading, folding, the first index, an append until it can be found, searches;
-// over corpora of several sizes, plain and compressed. It prints the tables of
-// docs/performance.md.
+// Command bench proves the promises of docs/performance.md: what a first index,
+// an append, a start, a search and a read cost, and how much memory they take.
+// It prints a table of bars, what was measured, and whether each was reached.
 //
-// Times are CPU times (user plus system), because wall time on a shared machine
-// says little. Every system reports them for a finished process, so each measure
-// is the difference between two fresh processes: one that does the work once and
-// one that does it n times more. Start at measures, then work.
+// Costs of whole processes are CPU times (user plus system) of fresh ones, which
+// every system reports. Costs of single calls are the shortest of several rounds
+// in one process: on a shared machine the rest is other people's work. Where a
+// bar is a ratio, both sides are measured in the same run.
+//
+// With -short everything runs small, and only amounts of work can fail: times
+// say nothing on a machine that others use. Start at bars, then work.
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -18,31 +21,25 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/yorehq/yore/internal/corpus"
-	"github.com/yorehq/yore/session"
 )
 
 func main() {
-	var job Job
-	sizes := flag.String("events", "1000,100000", "sizes of the corpora, in events")
-	rounds := flag.Int("rounds", 3, "rounds; medians are printed")
-	megabytes := flag.Int("rich", 32, "megabytes of rich logs of each agent; 0: none")
-	encodings := flag.String("encodings", "raw,zstd", "how the logs are stored")
+	job := flag.String("job", "", "used by the command itself, in the processes that it measures")
+	short := flag.Bool("short", false, "small corpora; only amounts of work can fail")
+	rounds := flag.Int("rounds", 3, "rounds; medians are compared")
+	events := flag.Int("events", 400_000, "size of the large corpus")
 	dir := flag.String("dir", "", "folder for corpora and indexes; default: a temporary one, removed at the end")
-	flag.StringVar(&job.Phase, "phase", "", "used by the command itself, in the processes that it measures")
-	flag.IntVar(&job.Times, "times", 0, "used by the command itself")
-	flag.StringVar(&job.Dir, "site", "", "used by the command itself")
-	flag.IntVar(&job.First, "first", 0, "used by the command itself")
 	flag.Parse()
 	err := error(nil)
-	if job.Phase != "" {
-		err = work(context.Background(), job)
+	if *job != "" {
+		err = child(context.Background(), *job)
 	} else {
-		err = bench(*sizes, *encodings, *megabytes, *rounds, *dir)
+		o := sizes{rounds: *rounds, events: *events, files: 20_000, workspaces: 300, line: 200 << 20, bytes: 64 << 20}
+		if *short {
+			o = sizes{rounds: 1, events: 6000, files: 1600, workspaces: 24, line: 4 << 20, bytes: 1 << 20, short: true}
+		}
+		err = run(o, *dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -50,29 +47,18 @@ func main() {
 	}
 }
 
-// Site is one corpus with its index, as the measured processes find it.
-type Site struct {
-	Agent       session.Agent
-	Root, Index string
-	Events      int64
-	Sessions    int
-	Bytes       int64 // of the logs, before compression
-	Workspace   string
-	Largest     string // path of the log that grows
-	LargestSize int64  // events
-	Appends     []string
+// sizes says how large everything is.
+type sizes struct {
+	rounds     int
+	events     int // of the large workspace, and of all the many together
+	files      int // of the crowd
+	workspaces int
+	line       int // bytes of the long line
+	bytes      int // of the logs of each agent that are mostly no text
+	short      bool
 }
 
-const (
-	siteFile = "site.json"
-	repeats  = 20 // of a search within one process
-	growths  = 5  // appends within one process
-)
-
-// appendText is the phrase that the i-th append holds and nothing else does.
-func appendText(i int) string { return fmt.Sprintf("grackle%dvane heliotrope question", i) }
-
-func bench(sizes, encodings string, megabytes, rounds int, dir string) error {
+func run(o sizes, dir string) error {
 	if dir == "" {
 		temp, err := os.MkdirTemp("", "yore-bench-")
 		if err != nil {
@@ -82,115 +68,69 @@ func bench(sizes, encodings string, megabytes, rounds int, dir string) error {
 		dir = temp
 	}
 	fmt.Println(machine(time.Now()))
-	if megabytes > 0 {
-		text, err := rich(filepath.Join(dir, "rich"), megabytes<<20, rounds)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("\nRich logs\n\n%s", text)
+	l := &lab{sizes: o, dir: dir}
+	if err := l.prepare(); err != nil {
+		return err
 	}
-	for _, encoding := range strings.Split(encodings, ",") {
-		var columns []column
-		for _, text := range strings.Split(sizes, ",") {
-			events, err := strconv.Atoi(strings.TrimSpace(text))
-			if err != nil || events < 1 {
-				return fmt.Errorf("-events: %q is no size", text)
-			}
-			at := filepath.Join(dir, fmt.Sprintf("%s-%d", encoding, events))
-			site, err := prepare(at, events, corpus.Encoding(encoding), rounds*(growths+2))
-			if err != nil {
-				return err
-			}
-			c, err := measure(at, site, rounds)
-			if err != nil {
-				return err
-			}
-			columns = append(columns, c)
+	results, err := l.measure()
+	if err != nil {
+		return err
+	}
+	fmt.Print("\n", table(results))
+	for _, r := range results {
+		if r.failed(o.short) {
+			return fmt.Errorf("a bar is not reached: %s", r.name)
 		}
-		fmt.Printf("\nLogs: %s\n\n%s", encoding, table(columns))
 	}
 	return nil
 }
 
-// prepare writes a corpus and the pieces that will be appended to its largest log.
-func prepare(at string, events int, encoding corpus.Encoding, appends int) (Site, error) {
-	o := corpus.Options{Events: events, Sessions: max(events/500, 10), Workspaces: 10, Encoding: encoding}
-	if events >= 1_000_000 {
-		o.Largest = 100_000
-	}
-	site := Site{Agent: session.DSH, Root: filepath.Join(at, "sessions"), Index: filepath.Join(at, "index")}
-	if err := os.RemoveAll(at); err != nil {
-		return site, err
-	}
-	stats, err := corpus.Generate(site.Root, o)
-	if err != nil {
-		return site, err
-	}
-	largest := stats.Sessions[0]
-	site.Workspace, site.Sessions, site.Events, site.Bytes = largest.Cwd, len(stats.Sessions), stats.Events, stats.Bytes
-	for _, s := range stats.Sessions {
-		if s.Events > largest.Events && s.Cwd == site.Workspace {
-			largest = s
-		}
-	}
-	site.Largest, site.LargestSize = largest.Path, largest.Events
-	// The pieces are made beforehand, so that making them is not measured: the
-	// log grows, is cut into pieces, and shrinks again.
-	info, err := os.Stat(largest.Path)
-	if err != nil {
-		return site, err
-	}
-	whole := info.Size()
-	for i := range appends {
-		from, err := os.Stat(largest.Path)
-		if err != nil {
-			return site, err
-		}
-		if _, err := corpus.Append(largest, 10, appendText(i)); err != nil {
-			return site, err
-		}
-		text, err := os.ReadFile(largest.Path)
-		if err != nil {
-			return site, err
-		}
-		piece := filepath.Join(at, fmt.Sprintf("append-%03d", i))
-		if err := os.WriteFile(piece, text[from.Size():], 0o600); err != nil {
-			return site, err
-		}
-		site.Appends = append(site.Appends, piece)
-	}
-	if err := os.Truncate(largest.Path, whole); err != nil {
-		return site, err
-	}
-	return site, site.save(at)
+// job is what one measured process does.
+type job struct {
+	Phase string
+	Site  string // its file
+	Times int
+	First int // number of the first piece to append
 }
 
-func (s Site) save(at string) error {
-	text, err := json.Marshal(s)
+// outcome is what a process took and found.
+type outcome struct {
+	cpu    time.Duration
+	memory int64 // peak resident bytes; 0: the system does not tell
+	got    map[string]float64
+}
+
+// process runs a job in a process of its own.
+func process(j job) (out outcome, err error) {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return out, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return out, err
+	}
+	var said bytes.Buffer
+	cmd := exec.Command(self, "-job", string(text))
+	cmd.Stdout, cmd.Stderr = &said, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return out, fmt.Errorf("%s of %s: %w", j.Phase, filepath.Base(filepath.Dir(j.Site)), err)
+	}
+	out = outcome{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak(cmd.ProcessState.SysUsage()), map[string]float64{}}
+	return out, json.Unmarshal(said.Bytes(), &out.got)
+}
+
+// child does a job and says on standard output what it found.
+func child(ctx context.Context, text string) error {
+	var j job
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		return err
+	}
+	got, err := work(ctx, j)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(at, siteFile), text, 0o600)
-}
-
-// cost is what one process took.
-type cost struct {
-	cpu    time.Duration
-	memory int64 // peak resident bytes; 0: the system does not tell
-}
-
-// child runs a job in a process of its own.
-func child(job Job) (cost, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return cost{}, err
-	}
-	cmd := exec.Command(self, "-phase", job.Phase, "-times", strconv.Itoa(job.Times), "-site", job.Dir, "-first", strconv.Itoa(job.First))
-	cmd.Stderr = os.Stderr
-	if err := cmd.Run(); err != nil {
-		return cost{}, fmt.Errorf("phase %s: %w", job.Phase, err)
-	}
-	return cost{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak(cmd.ProcessState.SysUsage())}, nil
+	return json.NewEncoder(os.Stdout).Encode(got)
 }
 
 // peak digs the largest resident size out of what the system tells of a

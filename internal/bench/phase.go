@@ -2,173 +2,177 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"math"
 	"os"
-	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/yorehq/yore"
 	"github.com/yorehq/yore/authz"
+	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
-	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
+	"github.com/yorehq/yore/sqlite"
 )
 
-// Job is what one measured process does: a phase, so many times.
-type Job struct {
-	Phase string
-	Times int
-	Dir   string // of the site
-	First int    // number of the first piece to append
-}
-
-// search is one kind of query, with what it must find.
-type search struct {
-	name, query string
-	hits        bool
-}
-
-// searches are the queries that are measured. The phrases are planted in the
-// corpus; a search that does not find its phrase fails the benchmark.
-func searches() []search {
-	return []search{
-		{"rare phrase", "obsidian lantern protocol", true},
-		{"medium phrase", "quarterly heron audit", true},
-		{"common phrase", "nominal drift", true},
-		{"very common word", "the", true},
-		{"Chinese, inside a sentence", "量子退火", true},
-		{"Japanese, inside a sentence", "鯨類図鑑", true},
-		{"identifier", "frobnicate_widget_cache", true},
-		{"path", "/srv/app/internal/zephyr/codec.go", true},
-		{"words that do not stand together", "lantern heron drift", true},
-		{"absent", "zyxomma quennel", false},
-	}
-}
-
 // work does a job.
-func work(ctx context.Context, job Job) error {
-	var site Site
-	text, err := os.ReadFile(filepath.Join(job.Dir, siteFile))
+func work(ctx context.Context, j job) (map[string]float64, error) {
+	s, err := load(j.Site)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := json.Unmarshal(text, &site); err != nil {
-		return err
-	}
-	switch job.Phase {
+	got := map[string]float64{}
+	switch j.Phase {
 	case "nothing":
-		return nil
-	case "read", "fold":
-		for range job.Times {
-			if err := readAll(ctx, site, job.Phase == "fold"); err != nil {
-				return err
-			}
-		}
-		return nil
+		return got, nil
 	case "tokens":
-		for range job.Times {
-			if err := tokens(site); err != nil {
-				return err
-			}
-		}
-		return nil
+		return got, tokenLoop(s)
+	case "fts":
+		return ftsBaseline(ctx, s)
 	case "index":
-		if err := os.RemoveAll(site.Index); err != nil {
-			return err
+		if err := os.RemoveAll(s.Index); err != nil {
+			return nil, err
 		}
-		return withHistory(ctx, site, func(h *yore.History) error { return refresh(ctx, h, job.Times) })
-	case "refresh":
-		return withHistory(ctx, site, func(h *yore.History) error { return refresh(ctx, h, job.Times) })
-	case "append":
-		return withHistory(ctx, site, func(h *yore.History) error { return grow(ctx, h, site, job) })
-	}
-	for _, s := range searches() {
-		if s.name == job.Phase {
-			return withHistory(ctx, site, func(h *yore.History) error {
-				for range job.Times {
-					if err := find(ctx, h, site, s); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-	}
-	return fmt.Errorf("unknown phase %q", job.Phase)
-}
-
-func open(ctx context.Context, site Site) (*yore.History, error) {
-	return yore.Open(ctx, yore.Options{
-		Sources:  []yore.Source{{Agent: site.Agent, Root: site.Root}},
-		IndexDir: site.Index,
-	})
-}
-
-func withHistory(ctx context.Context, site Site, do func(*yore.History) error) error {
-	h, err := open(ctx, site)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(h), h.Close())
-}
-
-// readAll reads every log of the corpus once and, if asked, folds it.
-func readAll(ctx context.Context, site Site, fold bool) error {
-	r := readers()[site.Agent]
-	events := int64(0)
-	err := filepath.WalkDir(site.Root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		header, err := r.Identify(ctx, site.Root, path)
-		if err != nil {
-			return err
-		}
-		var f session.Fold
-		src := reader.Source{Agent: site.Agent, Root: site.Root, Path: path, Header: header}
-		tail, err := r.Read(ctx, src, reader.Position{}, func(e session.Event) error {
-			if !fold {
-				return nil
+		start := time.Now()
+		return got, withHistory(ctx, s, func(h *yore.History, _ *authz.View) error {
+			scope := session.Scope{All: true}
+			if s.Workspace != "" {
+				scope = session.Scope{Workspaces: []string{s.Workspace}}
 			}
-			_, err := f.Apply(&e)
+			coverage, err := h.Refresh(ctx, scope, func(int, int) {
+				if _, told := got["first"]; !told {
+					got["first"] = time.Since(start).Seconds()
+				}
+			})
+			if err == nil && (coverage.Behind > 0 || coverage.Unreadable > 0) {
+				err = fmt.Errorf("incomplete: %+v", coverage)
+			}
 			return err
 		})
-		events += tail.Position.Next
-		return err
+	case "counts":
+		return counts(ctx, s)
+	}
+	return got, withHistory(ctx, s, func(h *yore.History, v *authz.View) error {
+		switch j.Phase {
+		case "search":
+			for i := range j.Times {
+				if err := find(ctx, v, query.SessionSearch{Query: s.Phrases[i%len(s.Phrases)], Limit: 20}, true); err != nil {
+					return err
+				}
+			}
+			got["files"] = openFiles()
+			return nil
+		case "phrases":
+			return phrases(ctx, v.AsIndexed(), s, j.Times, got)
+		case "append":
+			return grow(ctx, v, s, j, got)
+		case "read":
+			return reads(ctx, v, s, j.Times, got)
+		}
+		return fmt.Errorf("unknown phase %q", j.Phase)
 	})
-	if err == nil && events < site.Events {
-		err = fmt.Errorf("%d events read, %d are there", events, site.Events)
+}
+
+func withHistory(ctx context.Context, s site, do func(*yore.History, *authz.View) error) error {
+	h, err := yore.Open(ctx, yore.Options{Sources: s.Sources, IndexDir: s.Index})
+	if err != nil {
+		return err
+	}
+	v, err := h.OwnerView()
+	if s.Workspace != "" {
+		v, err = h.View(ctx, authz.Caller{Workspace: s.Workspace})
+	}
+	if err == nil {
+		err = do(h, v)
+	}
+	return errors.Join(err, h.Close())
+}
+
+func find(ctx context.Context, v *authz.View, req query.SessionSearch, must bool) error {
+	req.Sessions.Scope.All = v.Caller().Workspace == ""
+	page, err := v.SearchSessions(ctx, req)
+	if err == nil && must && len(page.Hits) == 0 {
+		err = fmt.Errorf("search %q: nothing is found", req.Query)
 	}
 	return err
 }
 
-// refresh brings the whole corpus up to date, as often as asked.
-func refresh(ctx context.Context, h *yore.History, times int) error {
-	for range times {
-		coverage, err := h.Refresh(ctx, session.Scope{All: true}, nil)
-		if err != nil {
-			return err
+// least is the shortest of several rounds of each of some calls.
+type least []time.Duration
+
+func (l *least) took(i int, d time.Duration) {
+	for len(*l) <= i {
+		*l = append(*l, math.MaxInt64)
+	}
+	(*l)[i] = min((*l)[i], d)
+}
+
+// into notes percentiles, in milliseconds.
+func (l least) into(got map[string]float64, name string) {
+	all := slices.Sorted(slices.Values(l))
+	if len(all) == 0 {
+		return
+	}
+	at := func(p float64) float64 { return float64(all[int(p*float64(len(all)-1))].Microseconds()) / 1000 }
+	got[name+" p50"], got[name+" p95"], got[name+" max"] = at(0.5), at(0.95), at(1)
+}
+
+// phrases searches for sampled phrases in each order, warm.
+func phrases(ctx context.Context, v *authz.View, s site, rounds int, got map[string]float64) error {
+	literal := func(o query.Order) query.SessionSearch {
+		return query.SessionSearch{Match: query.Literal, Order: o, Limit: 20}
+	}
+	kinds := []struct {
+		name string
+		req  query.SessionSearch
+	}{
+		{"matches", literal(query.Matches)}, {"relevance", literal(query.Relevance)},
+		{"auto", query.SessionSearch{Limit: 20}},
+		{"filtered", query.SessionSearch{Limit: 20, Events: query.EventFilter{Types: []string{session.ToolResult}}}},
+	}
+	for _, k := range kinds {
+		var times least
+		for range rounds {
+			for i, p := range s.Phrases {
+				k.req.Query = p
+				start := time.Now()
+				if err := find(ctx, v, k.req, k.name != "filtered"); err != nil {
+					return err
+				}
+				times.took(i, time.Since(start))
+			}
 		}
-		if coverage.Behind > 0 || coverage.Unreadable > 0 {
-			return fmt.Errorf("incomplete: %+v", coverage)
+		times.into(got, k.name)
+	}
+	for _, p := range []struct{ name, query string }{
+		{"common", "the"}, {"rare", "obsidian lantern protocol"}, {"cjk", "量子退火"}, {"identifier", "frobnicate_widget_cache"},
+		{"path", "/srv/app/internal/zephyr/codec.go"},
+	} {
+		var times least
+		for range max(rounds, 5) {
+			start := time.Now()
+			req := query.SessionSearch{Query: p.query, Match: query.Literal, Limit: 20}
+			if err := find(ctx, v, req, false); err != nil {
+				return err
+			}
+			times.took(0, time.Since(start))
 		}
+		got[p.name] = float64(times[0].Microseconds()) / 1000
 	}
 	return nil
 }
 
 // grow appends piece after piece to the largest log and searches each at once.
-func grow(ctx context.Context, h *yore.History, site Site, job Job) error {
-	for i := job.First; i < job.First+job.Times; i++ {
-		if i >= len(site.Appends) {
-			return fmt.Errorf("no piece %d to append", i)
-		}
-		piece, err := os.ReadFile(site.Appends[i])
+func grow(ctx context.Context, v *authz.View, s site, j job, got map[string]float64) error {
+	var times least
+	for i := j.First; i < j.First+j.Times; i++ {
+		piece, err := os.ReadFile(s.Appends[i])
 		if err != nil {
 			return err
 		}
-		log, err := os.OpenFile(site.Largest, os.O_WRONLY|os.O_APPEND, 0)
+		log, err := os.OpenFile(s.Largest, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return err
 		}
@@ -176,25 +180,78 @@ func grow(ctx context.Context, h *yore.History, site Site, job Job) error {
 		if err := errors.Join(err, log.Close()); err != nil {
 			return err
 		}
-		if err := find(ctx, h, site, search{"append", appendText(i), true}); err != nil {
+		start := time.Now()
+		if err := find(ctx, v, query.SessionSearch{Query: appendText(i), Limit: 5}, true); err != nil {
 			return err
 		}
+		times.took(i-j.First, time.Since(start))
 	}
+	times.into(got, "append")
 	return nil
 }
 
-// find asks as an agent in the busiest workspace would.
-func find(ctx context.Context, h *yore.History, site Site, s search) error {
-	view, err := h.View(ctx, authz.Caller{Workspace: site.Workspace})
-	if err != nil {
-		return err
+// reads reads and traces events all over the largest log.
+func reads(ctx context.Context, v *authz.View, s site, rounds int, got map[string]float64) error {
+	var read, trace least
+	id := string(s.Session)
+	for range rounds {
+		for i := range 100 {
+			seq := s.Seqs * int64(i) / 100
+			start := time.Now()
+			g, err := v.Target(ctx, &id)
+			if err == nil {
+				_, err = g.Read(ctx, seq, 0, 0)
+			}
+			if err != nil {
+				return err
+			}
+			read.took(i, time.Since(start))
+			start = time.Now()
+			if g, err = v.Target(ctx, &id); err == nil {
+				_, err = g.TraceEvent(ctx, seq)
+			}
+			if err != nil {
+				return err
+			}
+			trace.took(i, time.Since(start))
+		}
 	}
-	page, err := view.SearchSessions(ctx, query.SessionSearch{Query: s.query, Limit: 20})
-	if err != nil {
-		return err
-	}
-	if found := len(page.Hits) > 0; found != s.hits {
-		return fmt.Errorf("search %q: %d hits", s.query, len(page.Hits))
-	}
+	read.into(got, "read")
+	trace.into(got, "trace")
 	return nil
+}
+
+// openFiles is how many files the process has open; 0: the system does not tell.
+func openFiles() float64 {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return float64(len(entries))
+}
+
+// counts is what one look at an unchanged workspace costs, in work.
+func counts(ctx context.Context, s site) (map[string]float64, error) {
+	index, err := sqlite.Open(ctx, sqlite.Options{Dir: s.Index})
+	if err != nil {
+		return nil, err
+	}
+	defer index.Close()
+	o := ingest.Options{Catalog: index, Shards: index}
+	for _, source := range s.Sources {
+		for _, r := range yore.Readers() {
+			if r.Agent() == source.Agent {
+				o.Roots = append(o.Roots, ingest.Root{Reader: r, Path: source.Root})
+			}
+		}
+	}
+	in := ingest.New(o)
+	if _, err := in.Refresh(ctx, session.Scope{Workspaces: []string{s.Workspace}}, nil); err != nil {
+		return nil, err
+	}
+	w, x := in.Work(), index.Work()
+	return map[string]float64{
+		"file stats": float64(w.Files), "folder stats": float64(w.Folders), "bytes": float64(w.Bytes), "identified": float64(w.Identified),
+		"statements": float64(x.Statements), "rows": float64(x.Rows),
+	}, nil
 }
