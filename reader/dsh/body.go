@@ -72,7 +72,7 @@ func parseBlock(x *jsonl.Index, v []byte) block {
 
 // callBlock makes a block of a call, from a message's block or from an event.
 func callBlock(x *jsonl.Index, name, arguments []byte) session.Block {
-	return session.Block{Kind: session.CallBlock, Name: x.Text(name), Text: x.Text(arguments)}
+	return session.Block{Kind: session.CallBlock, Name: x.Name(name), Text: x.Text(arguments)}
 }
 
 func resultBlock(x *jsonl.Index, content []byte, depth int) session.Block {

@@ -189,16 +189,12 @@ func sourceSeqs(v []byte) ([]int64, *failure) {
 		return nil, broken("sourceEventSeqs is no list")
 	}
 	seqs := make([]int64, 0, bytes.Count(v, []byte{','})+1)
-	c := jsonl.Enter(v)
-	for {
-		value, ok := c.Element()
-		if !ok {
-			return seqs, nil
-		}
-		n, ok := jsonl.Natural(value)
-		if !ok {
-			return nil, broken("sourceEventSeqs holds something else than sequence numbers")
-		}
+	_, ok := jsonl.EachInt(v, func(n int64) bool {
 		seqs = append(seqs, n)
+		return n >= 0
+	})
+	if !ok {
+		return nil, broken("sourceEventSeqs holds something else than sequence numbers")
 	}
+	return seqs, nil
 }
