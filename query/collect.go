@@ -26,7 +26,6 @@ type search struct {
 	stats  statistics
 	rarest []string                 // the query's distinct tokens, rarest first, once the partial part has run
 	known  map[session.ID][]*entry  // sessions that may be shown, once they were looked for
-	family map[*entry]bool          // see kin
 	heirs  map[record][]session.Key // of the hits that stand for inherited ones: who inherited them
 }
 
@@ -194,67 +193,73 @@ func (s *search) take(ctx context.Context, v *view, en *entry, r *Run, i int) (*
 }
 
 // literalSessions returns the best sessions that hold the phrase, by their best
-// document, in order.
+// document, in order. What forks inherited comes last: most of it scores too
+// little to matter, and the rest is compared with what its origins hold.
 func (s *search) literalSessions(ctx context.Context, want int) ([]*hit, error) {
 	all, score, err := s.collect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p := podium{want: want, best: map[*entry]*hit{}}
-	var copies []*hit // of forks, some of whose documents may be inherited
-	inherited := false
+	var copies []*hit
 	for _, f := range all {
 		for _, r := range f.runs {
 			en := f.view.sessions[r.Session]
 			if en == nil || !s.allow(en) {
 				continue
 			}
+			h := &en.row.Header
+			fork := s.hideInherited && h.Inherited(0)
 			least := p.least(en)
-			fork := s.hideInherited && en.row.Header.Inherited(0)
-			if fork {
-				least = 0
-			}
 			for i := range r.Docs {
 				n := score(r, i)
-				if n < least {
+				if n < least && !(fork && n >= p.floor) {
 					continue
 				}
-				h, err := s.take(ctx, f.view, en, r, i)
+				hit, err := s.take(ctx, f.view, en, r, i)
 				if err != nil {
 					return nil, err
 				}
-				switch {
-				case h == nil:
-				case fork:
-					h.score = n
-					copies = append(copies, h)
-					inherited = inherited || en.row.Header.Inherited(h.doc.Seq)
-				default:
-					h.score = n
-					least = p.offer(h)
+				if hit == nil {
+					continue
+				}
+				if hit.score = n; fork && h.Inherited(hit.doc.Seq) {
+					copies = append(copies, hit)
+				} else {
+					least = p.offer(hit)
 				}
 			}
 		}
 	}
-	if inherited {
-		if copies, err = s.withOrigins(ctx, all, copies); err != nil {
+	copies = slices.DeleteFunc(copies, func(h *hit) bool { return h.score < p.floor })
+	if len(copies) > 0 {
+		origins, err := s.origins(ctx, all, copies)
+		if err != nil {
 			return nil, err
 		}
-	}
-	for _, h := range copies {
-		p.offer(h)
+		for _, h := range s.withoutInherited(append(copies, origins...)) {
+			if h.session.row.Header.Inherited(h.doc.Seq) { // the origins' were there before
+				p.offer(h)
+			}
+		}
 	}
 	return p.ranked(), nil
 }
 
-// withOrigins drops those hits of forks that their origin shows, for which it
-// needs every hit of the forks' ancestors.
-func (s *search) withOrigins(ctx context.Context, all []found, copies []*hit) ([]*hit, error) {
-	kin := s.kin()
+// origins returns the hits of the sessions that forks may have inherited from.
+func (s *search) origins(ctx context.Context, all []found, copies []*hit) (hits []*hit, err error) {
+	ancestors := map[*entry]bool{}
+	for _, h := range copies {
+		s.ancestors(h.session, func(en *entry) bool {
+			seen := ancestors[en]
+			ancestors[en] = true
+			return !seen
+		})
+	}
 	for _, f := range all {
 		for _, r := range f.runs {
 			en := f.view.sessions[r.Session]
-			if en == nil || !kin[en] || en.row.Header.Inherited(0) || !s.allow(en) {
+			if en == nil || !ancestors[en] || !s.allow(en) {
 				continue
 			}
 			for i := range r.Docs {
@@ -262,13 +267,13 @@ func (s *search) withOrigins(ctx context.Context, all []found, copies []*hit) ([
 				if err != nil {
 					return nil, err
 				}
-				if h != nil {
-					copies = append(copies, h)
+				if h != nil && !en.row.Header.Inherited(h.doc.Seq) {
+					hits = append(hits, h)
 				}
 			}
 		}
 	}
-	return slices.DeleteFunc(s.withoutInherited(copies), func(h *hit) bool { return !h.session.row.Header.Inherited(0) }), nil
+	return hits, nil
 }
 
 // podium keeps the best hit of each session, for the best sessions.

@@ -29,28 +29,37 @@ func recordOf(of *entry, d *Document) record {
 // kin returns the sessions among whose documents copies may be: forks that may
 // be shown and their ancestors.
 func (s *search) kin() map[*entry]bool {
-	if s.family != nil || !s.hideInherited {
-		return s.family
-	}
 	kin := map[*entry]bool{}
+	if !s.hideInherited {
+		return kin
+	}
 	for _, v := range s.views {
 		for _, en := range v.sessions {
 			if !en.row.Header.Inherited(0) || !s.allow(en) {
 				continue
 			}
-			for kin[en] = true; en.row.Header.ParentSession != ""; {
-				h := &en.row.Header
-				parent := s.find(session.Key{Agent: h.Agent, ID: h.ParentSession}, h.Cwd)
-				if parent == nil || kin[parent] {
-					break
-				}
-				en = parent
+			kin[en] = true
+			s.ancestors(en, func(en *entry) bool {
+				seen := kin[en]
 				kin[en] = true
-			}
+				return !seen
+			})
 		}
 	}
-	s.family = kin
 	return kin
+}
+
+// ancestors visits the ancestors of a session that may be shown, nearest first,
+// until visit returns false. Lineage may run in a circle.
+func (s *search) ancestors(of *entry, visit func(*entry) bool) {
+	for steps := 0; of.row.Header.ParentSession != "" && steps <= len(s.known); steps++ {
+		h := &of.row.Header
+		parent := s.find(session.Key{Agent: h.Agent, ID: h.ParentSession}, h.Cwd)
+		if parent == nil || !visit(parent) {
+			return
+		}
+		of = parent
+	}
 }
 
 // withoutInherited drops hits that an ancestor in the same answer shows itself.
@@ -80,20 +89,15 @@ func (s *search) withoutInherited(hits []*hit) []*hit {
 
 // origin returns the record of the farthest ancestor that shows a hit itself.
 func (s *search) origin(h *hit, shown map[record]bool) (origin record, ok bool) {
-	at := &h.session.row.Header
-	for steps := 0; at.ParentSession != "" && steps <= len(s.known); steps++ { // lineage may run in a circle
-		if h.doc.Native == 0 && !at.Inherited(h.doc.Seq) {
-			break // it is this one's own
-		}
-		parent := s.find(session.Key{Agent: at.Agent, ID: at.ParentSession}, at.Cwd)
-		if parent == nil {
-			break
-		}
-		at = &parent.row.Header
-		if r := recordOf(parent, &h.doc); shown[r] && parent != h.session {
+	if h.doc.Native == 0 && !h.session.row.Header.Inherited(h.doc.Seq) {
+		return origin, false // it is its own
+	}
+	s.ancestors(h.session, func(en *entry) bool {
+		if r := recordOf(en, &h.doc); shown[r] && en != h.session {
 			origin, ok = r, true
 		}
-	}
+		return h.doc.Native != 0 || en.row.Header.Inherited(h.doc.Seq)
+	})
 	return origin, ok
 }
 
@@ -106,15 +110,31 @@ func (s *search) inherit(origin record, heir session.Key) {
 	}
 }
 
+// parents returns the sessions that may be shown and whose id some other names
+// as its parent.
+func (s *search) parents() map[session.ID][]*entry {
+	parents := map[session.ID][]*entry{}
+	for _, v := range s.views {
+		for _, en := range v.sessions {
+			if id := en.row.Header.ParentSession; id != "" {
+				parents[id] = nil
+			}
+		}
+	}
+	for _, v := range s.views {
+		for _, en := range v.sessions {
+			if all, ok := parents[en.row.Header.ID]; ok {
+				parents[en.row.Header.ID] = append(all, en)
+			}
+		}
+	}
+	return parents
+}
+
 // find returns a session that may be shown: in the given workspace first.
 func (s *search) find(key session.Key, workspace string) (found *entry) {
 	if s.known == nil {
-		s.known = map[session.ID][]*entry{}
-		for _, v := range s.views {
-			for _, en := range v.sessions {
-				s.known[en.row.Header.ID] = append(s.known[en.row.Header.ID], en)
-			}
-		}
+		s.known = s.parents()
 	}
 	for _, en := range s.known[key.ID] {
 		h := &en.row.Header

@@ -95,7 +95,9 @@ func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Spa
 	if spans != nil {
 		spans = merged(spans)
 	}
-	k := &gatherer{ctx: ctx, s: s, names: named, found: found}
+	k := &s.gatherer
+	k.ctx, k.s, k.names, k.found = ctx, s, named, found
+	k.clear() // of a match that failed
 	for _, g := range segments {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -259,9 +261,13 @@ func (k *gatherer) give() error {
 		}
 		return c.document(int(locals[i]%columnDocs), query.NewDocID(o.Session, int64(o.Docs[i])), names), nil
 	}
+	k.clear()
+	return k.found(o)
+}
+
+func (k *gatherer) clear() {
 	r := &k.run
 	r.Docs, r.Counts, r.Tokens, r.Roles, k.locals = r.Docs[:0], r.Counts[:0], r.Tokens[:0], r.Roles[:0], k.locals[:0]
-	return k.found(o)
 }
 
 // merged sorts spans and joins those that overlap, so that no document is

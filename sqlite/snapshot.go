@@ -21,6 +21,7 @@ type snapshot struct {
 	names      *names // nil: not read yet
 	segments   []*searched
 	matcher    postings.Matcher
+	gatherer   gatherer
 	block      textBlock // the texts read last
 
 	// Guarded by the mutex of x, but for c while uses is not 0.

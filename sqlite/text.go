@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// blockBytes is the size at which a block of texts is full. Measured: 16 KB
-	// is the cheapest for a page of snippets and costs little space.
-	blockBytes = 16 << 10
+	// blockBytes is the size at which a block of texts is full. Twice as much costs
+	// a page of snippets half a millisecond more and saves less than a hundredth;
+	// half as much takes a sixteenth more space.
+	blockBytes = 32 << 10
 
 	// maxBlock bounds what a block may unpack to: the longest text and what
 	// may stand before it, generously.
