@@ -107,7 +107,8 @@ func TestALookAtOneWorkspaceIsBounded(t *testing.T) {
 		}
 		statements = append(statements, after.Statements-before.Statements)
 	}
-	if statements[0] != statements[1] || statements[0] > 60 {
+	// One look in four goes to some quiet folders of two roots, by three statements each.
+	if max(statements[0], statements[1]) > min(statements[0], statements[1])+6 || statements[0] > 60 {
 		t.Errorf("statements %d", statements)
 	}
 }

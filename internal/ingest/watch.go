@@ -28,8 +28,10 @@ const (
 	// watchMost is how many folders one look goes to beside those that it must.
 	watchMost = 320
 
-	// sweepCount is how many of the quiet folders of a root one look goes to.
-	sweepCount = 32
+	// sweepCount is how many of the quiet folders of a root one look of sweepEvery
+	// goes to: counting them costs more than looking.
+	sweepCount = 64
+	sweepEvery = 4
 )
 
 // thorough reports whether a look goes to every folder.
@@ -71,7 +73,7 @@ func (in *Ingester) watched(ctx context.Context, r Root, scope session.Scope, le
 	}
 	share := max((watchMost-looks)/left, sweepCount)
 	known := len(list.folders)
-	if list.add(FolderLookup{Latest: share}); len(list.folders)-known+len(list.twice) == share {
+	if list.add(FolderLookup{Latest: share}); len(list.folders)-known+len(list.twice) == share && rand.IntN(sweepEvery) == 0 {
 		list.add(FolderLookup{Sweep: Sweep{From: rand.IntN(1 << 30), Count: sweepCount}})
 	}
 	return list.folders, list.err
