@@ -191,3 +191,18 @@ func TestWindowsOfTangles(t *testing.T) {
 		}
 	}
 }
+
+// A position whose marks cannot be read is one that cannot be read on from.
+func TestAPositionWithBrokenMarks(t *testing.T) {
+	src := project(t, lines(user("u1", "", "hello")))
+	_, _, tail := readAll(t, src)
+	appendTo(t, src.Path, lines(user("u2", "u1", "more")))
+	for state, want := range map[string]reader.Revision{
+		`{}`: reader.Grown, `{"marks":{"shadow":{"trusting":true,"path":[4]}}}`: reader.Replaced, `{"marks":{"shadow":{"graph":"AAAA"}}}`: reader.Replaced,
+	} {
+		tail.Position.State = []byte(state)
+		if got, _, err := New().Revise(t.Context(), src, tail.Position); err != nil || got != want {
+			t.Errorf("%s: %d, %v; want %d", state, got, err, want)
+		}
+	}
+}

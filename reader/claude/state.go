@@ -147,7 +147,10 @@ func parseState(raw json.RawMessage) (state, error) {
 	if err := json.Unmarshal(raw, &st); err != nil {
 		return st, err
 	}
-	_, err := resume(st, 0)
+	d, err := resume(st, 0)
+	if err == nil {
+		_, err = resumeMarks(st.Marks, d)
+	}
 	return st, err
 }
 
