@@ -241,6 +241,9 @@ func TestSearchPage(t *testing.T) {
 	if n := strings.Count(list, `<li class="hit">`); n != 11 {
 		t.Errorf("the list has %d sessions, want the 11 of the samples", n)
 	}
+	if body := s.page("/search?state=current"); !strings.Contains(body, "they do nothing without a text") {
+		t.Error("a filter that does nothing is not said to")
+	}
 	for _, bad := range []string{"/search?q=x&state=gone", "/search?q=x&from=yesterday", "/search?q=x&from=2026-03-03&to=2026-03-02", "/search?q=x&order=fast", "/search?q=x&match=all", "/search?q=x&workspace=~%21"} {
 		if a := s.get(bad); a.StatusCode != 400 {
 			t.Errorf("%s gives %d, want 400", bad, a.StatusCode)

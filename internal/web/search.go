@@ -368,6 +368,9 @@ func (p *pages) listed(ctx context.Context, out *results, f query.SessionSearch)
 	}
 	out.Behind = list.Coverage.Behind > 0
 	out.Notes = notes(list.Coverage)
+	if len(out.Ask.Types)+len(out.Ask.States) > 0 {
+		out.Notes = append(out.Notes, "Types and surface states choose between the events of a search: they do nothing without a text.")
+	}
 	stats, err := p.still.Stats(ctx, query.SessionFilter{}, p.Zone)
 	if err != nil && !errors.Is(err, fault.Unauthorized) {
 		return err

@@ -159,8 +159,8 @@ function fetchRows(missing) {
     const mine = generation;
     try {
       const page = await load(`${path}/rows?${within}&o=${ranges(still)}&q=${encodeURIComponent(asked)}`);
-      if (mine !== generation) return;
-      for (const row of page.querySelectorAll(".row")) keep(document.importNode(row, true));
+      // Rows that were asked for before a text was looked for have other marks.
+      if (mine === generation) for (const row of page.querySelectorAll(".row")) keep(document.importNode(row, true));
     } catch {
       pause = setTimeout(draw, 2000);
       return;
@@ -395,10 +395,9 @@ async function find(go) {
   }
   if (mine !== finding) return;
   found = answer.seqs.map((s) => first(seqs, s)).sort((a, b) => a - b);
+  // What is in sight stays until the same rows come with their marks.
   generation++;
   rows.clear();
-  for (const el of placed.values()) el.remove();
-  placed.clear();
   document.getElementById("found").textContent = asked ? `${found.length}${answer.more ? "+" : ""} found` : "";
   for (const id of ["find-prev", "find-next"]) document.getElementById(id).disabled = !found.length;
   if (asked) say(`${found.length} events found`);
