@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"math/bits"
 
 	"github.com/yorehq/yore/internal/postings"
@@ -12,7 +13,9 @@ import (
 // there are never many and every byte is moved a few times only. A small merge
 // is done at once, in the transaction that found it due. A larger one is done in
 // steps, each in the transaction of some write and in proportion to what that
-// writes, so that no append waits for a large merge. One is under way at a time.
+// writes, so that no append waits for a large merge. While one is under way
+// another may begin if it is much smaller; it goes first, or segments of its size
+// would gather until the larger one is done.
 //
 // The segment that a merge makes is there from the first step on, with its runs:
 // documents that die meanwhile are cut from the inputs and from it alike. The
@@ -24,6 +27,7 @@ const (
 	largest    = 256 << 20
 	stepLeast  = 256 << 10 // bytes that a step of a merge writes at least
 	stepFactor = 6         // and in proportion to what was added
+	nested     = 4         // how much smaller a merge is that begins while another is under way
 )
 
 // tier is the size class of a segment.
@@ -145,7 +149,7 @@ func (w *writer) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		due := dueMerge(live, inputs, len(running) == 0)
+		due := dueMerge(live, inputs)
 		if due == nil {
 			break
 		}
@@ -176,16 +180,26 @@ func sizeOf(segments []segment) (sum int64) {
 }
 
 // dueMerge returns the segments of the smallest size that has enough of them,
-// none of which is merged already; large says whether a large merge may begin.
-func dueMerge(live []segment, busy map[int64]bool, large bool) []segment {
+// none of which is merged already; nil if no merge is due or may begin. underWay
+// says which merge takes a segment: the number of what it makes.
+func dueMerge(live []segment, underWay map[int64]int64) []segment {
 	tiers := map[int][]segment{}
 	top := 0
+	sizes := map[int64]int64{} // of the merges that are under way
 	for _, g := range live {
-		if busy[g.id] || g.size >= largest {
+		if made, busy := underWay[g.id]; busy {
+			sizes[made] += g.size
+			continue
+		}
+		if g.size >= largest {
 			continue
 		}
 		t := tier(g.size)
 		tiers[t], top = append(tiers[t], g), max(top, t)
+	}
+	room := int64(math.MaxInt64)
+	for _, size := range sizes {
+		room = min(room, size/nested)
 	}
 	for t := range top + 1 {
 		some := tiers[t]
@@ -193,38 +207,38 @@ func dueMerge(live []segment, busy map[int64]bool, large bool) []segment {
 			continue
 		}
 		some = some[:min(len(some), 2*fanIn)]
-		if large || sizeOf(some) <= atOnce {
+		if sizeOf(some) <= max(room, atOnce) {
 			return some
 		}
 	}
 	return nil
 }
 
-// proceed does a step of the large merge that is under way, and of the removal
-// of what merges have replaced.
+// proceed does a step of the latest large merge that is under way, which is the
+// smallest, and of the removal of what merges have replaced.
 func (c *conn) proceed(ctx context.Context, budget int64) error {
 	running, err := c.segments(ctx, segmentMade)
 	if err != nil {
 		return err
 	}
 	if len(running) > 0 {
-		if _, err := c.stepMerge(ctx, running[0].id, budget); err != nil {
+		if _, err := c.stepMerge(ctx, running[len(running)-1].id, budget); err != nil {
 			return err
 		}
 	}
 	return c.sweep(ctx, budget)
 }
 
-// inputsOf returns the segments that are being merged.
-func (c *conn) inputsOf(ctx context.Context, running []segment) (map[int64]bool, error) {
-	inputs := map[int64]bool{}
+// inputsOf returns the segments that are being merged, and into which.
+func (c *conn) inputsOf(ctx context.Context, running []segment) (map[int64]int64, error) {
+	inputs := map[int64]int64{}
 	for _, g := range running {
 		p, err := c.planOf(ctx, g.id)
 		if err != nil {
 			return nil, err
 		}
 		for _, in := range p.Inputs {
-			inputs[in.Segment] = true
+			inputs[in.Segment] = g.id
 		}
 	}
 	return inputs, nil

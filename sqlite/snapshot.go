@@ -128,7 +128,9 @@ func (s *snapshot) enter(ctx context.Context) error {
 	was, birth, totals := s.generation, s.birth, s.totals
 	c, err := s.begin(ctx)
 	if err == nil && c != nil && s.generation == was && s.birth == birth {
-		s.c = c
+		// A purge writes segments anew and leaves the generation: nothing that is
+		// found differs. What is in memory of the old ones has no pieces any more.
+		s.c, s.segments = c, nil
 		return nil
 	}
 	s.generation, s.birth, s.totals = was, birth, totals
