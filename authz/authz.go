@@ -134,6 +134,20 @@ func (v *View) MaySearch() error {
 	return err
 }
 
+// Complete returns what finishes the last word of a query that is being typed;
+// "" where there is nothing to add. It is the owner's alone, since it draws on
+// words of all sessions of a workspace: others get fault.Unauthorized.
+func (v *View) Complete(ctx context.Context, asked session.Scope, query string) (string, error) {
+	if v.policy != Owner {
+		return "", fmt.Errorf("%w: words are completed for the owner alone", fault.Unauthorized)
+	}
+	scope, err := v.scope(asked)
+	if err != nil {
+		return "", err
+	}
+	return v.engine.Complete(ctx, scope, query)
+}
+
 // SearchSessions searches the visible sessions; the caller's own is never
 // among them. Scope and exclusions of the request are narrowed, never widened.
 // A caller without a workspace gets fault.Unauthorized.

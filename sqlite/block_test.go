@@ -71,7 +71,7 @@ func TestTextBlock(t *testing.T) {
 	long := textBlock{first: first}
 	long.add(first, string(make([]byte, blockBytes)))
 	if !long.full(1) {
-		t.Error("a block of 16 KB is not full")
+		t.Error("a block of 32 KB is not full")
 	}
 	want := textBlock{first: first}
 	want.add(first, "one")
@@ -79,7 +79,7 @@ func TestTextBlock(t *testing.T) {
 	if diff := cmp.Diff(want.raw, b.raw); diff != "" {
 		t.Error(diff)
 	}
-	if b.full(1) || b.full(30_000) || !b.full(40_000) {
+	if b.full(1) || b.full(60_000) || !b.full(70_000) {
 		t.Error("a short block is full when a text makes it twice its size, and not before")
 	}
 }

@@ -155,32 +155,3 @@ func (c *columns) document(i int, id query.DocID, n *names) query.Document {
 		Surface: flags.is(flagSurface), Provisional: flags.is(flagProvisional), Clipped: flags.is(flagClipped),
 	}
 }
-
-// columnCache keeps unpacked rows of columns. They never change, so they hold
-// for every generation of a shard.
-type columnCache struct {
-	mu   sync.Mutex
-	rows map[columnKey]*columns
-}
-
-// columnKey names a row of columns: birth tells shards apart.
-type columnKey struct{ birth, id int64 }
-
-// columnRows is how many rows are kept, of some 3 KB each, or 23 KB once all of
-// it was asked for.
-const columnRows = 6000
-
-func (k *columnCache) get(at columnKey) *columns {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.rows[at]
-}
-
-func (k *columnCache) put(at columnKey, c *columns) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.rows == nil || len(k.rows) >= columnRows {
-		k.rows = map[columnKey]*columns{}
-	}
-	k.rows[at] = c
-}

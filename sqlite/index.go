@@ -65,7 +65,7 @@ type Index struct {
 	rows    map[string]cached
 	memos   map[string]*memo // by path; see memo.go
 
-	columns columnCache
+	caches
 }
 
 // cached is the sessions of a shard at one generation.
@@ -132,7 +132,8 @@ func OpenMemory(ctx context.Context) (*Index, error) {
 
 func newIndex(o Options) (*Index, error) {
 	x := &Index{
-		log: o.Logger, busy: o.BusyTimeout, keep: o.MaxOpen,
+		caches: newCaches(),
+		log:    o.Logger, busy: o.BusyTimeout, keep: o.MaxOpen,
 		keepers: map[string]*conn{}, damaged: map[string]condemned{}, seen: map[string]os.FileInfo{}, rows: map[string]cached{}, memos: map[string]*memo{},
 	}
 	if x.log == nil {

@@ -20,24 +20,53 @@ type searched struct {
 	columns []*columns // by row; nil: not read yet
 }
 
-// live returns the segments that the snapshot searches.
-func (s *snapshot) live(ctx context.Context) ([]*searched, error) {
-	if s.segments == nil {
-		all, err := s.c.segments(ctx, segmentLive)
-		if err != nil {
-			return nil, err
-		}
-		s.segments = []*searched{}
-		for _, one := range all {
-			s.segments = append(s.segments, &searched{segment: one, columns: make([]*columns, (one.docs+columnDocs-1)/columnDocs)})
-		}
+// searched returns the live segments.
+func (c *conn) searched(ctx context.Context) ([]*searched, error) {
+	all, err := c.segments(ctx, segmentLive)
+	if err != nil {
+		return nil, err
 	}
-	return s.segments, nil
+	out := make([]*searched, len(all)) // not nil: it was read
+	for i, one := range all {
+		out[i] = &searched{segment: one, columns: make([]*columns, (one.docs+columnDocs-1)/columnDocs)}
+	}
+	return out, nil
 }
 
-func (s *snapshot) runs(ctx context.Context, g *searched) (runs []docRun, err error) {
-	if g.runs == nil {
-		g.runs, err = s.c.runsOf(ctx, g.id)
+// holds reports whether these are the live segments still.
+func (c *conn) holds(ctx context.Context, known []*searched) (bool, error) {
+	all, err := c.segments(ctx, segmentLive)
+	return err == nil && slices.EqualFunc(all, known, func(a segment, b *searched) bool { return a == b.segment }), err
+}
+
+// copies returns segments for another snapshot.
+func copies(known []*searched) []*searched {
+	out := make([]*searched, len(known))
+	for i, g := range known {
+		out[i] = &searched{segment: g.segment, runs: g.runs, columns: make([]*columns, len(g.columns))}
+	}
+	return out
+}
+
+// live returns the segments that the snapshot searches.
+func (s *snapshot) live(ctx context.Context) ([]*searched, error) {
+	if s.segments != nil {
+		return s.segments, nil
+	}
+	c, err := s.connect(ctx)
+	if err == nil {
+		s.segments, err = c.searched(ctx)
+	}
+	return s.segments, err
+}
+
+func (s *snapshot) runs(ctx context.Context, g *searched) ([]docRun, error) {
+	if g.runs != nil {
+		return g.runs, nil
+	}
+	c, err := s.connect(ctx)
+	if err == nil {
+		g.runs, err = c.runsOf(ctx, g.id)
 	}
 	return g.runs, err
 }
@@ -45,32 +74,35 @@ func (s *snapshot) runs(ctx context.Context, g *searched) (runs []docRun, err er
 // column returns the row of columns that holds a document.
 func (s *snapshot) column(ctx context.Context, g *searched, local uint32) (*columns, error) {
 	n := int(local / columnDocs)
-	if n >= len(g.columns) {
-		return nil, s.c.fail(ctx, damage)
-	}
-	if g.columns[n] != nil {
+	if n < len(g.columns) && g.columns[n] != nil {
 		return g.columns[n], nil
 	}
-	at := columnKey{s.birth, pieceID(g.id, int64(n))}
-	if g.columns[n] = s.x.columns.get(at); g.columns[n] != nil {
-		return g.columns[n], nil
+	at := pieceKey{s.birth, pieceID(g.id, int64(n))}
+	found := s.x.columns.get(at)
+	if found == nil {
+		c, err := s.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		err = c.rowsOf(ctx, `SELECT data FROM columns WHERE id = ?`, func(r row) (err error) {
+			found, err = unpackColumns(r.blob(0))
+			return err
+		}, at.id)
+		if err == nil && (found == nil || n >= len(g.columns)) {
+			err = damage
+		}
+		if err != nil {
+			return nil, c.fail(ctx, err)
+		}
+		s.x.columns.put(at, found)
 	}
-	err := s.c.rowsOf(ctx, `SELECT data FROM columns WHERE id = ?`, func(r row) (err error) {
-		g.columns[n], err = unpackColumns(r.blob(0))
-		return err
-	}, at.id)
-	if err == nil && g.columns[n] == nil {
-		err = damage
-	}
-	if err == nil {
-		s.x.columns.put(at, g.columns[n])
-	}
-	return g.columns[n], s.c.fail(ctx, err)
+	g.columns[n] = found
+	return found, nil
 }
 
 // Match finds a phrase in one segment after the other.
 func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Span, found func(*query.Run) error) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.hold(); err != nil {
 		return err
 	}
 	defer s.leave()
@@ -113,8 +145,8 @@ func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Spa
 			}
 		}
 		k.g, k.runs, k.at = g, runs, 0
-		if err := s.matcher.Match(source{ctx, s.c, g.id}, tokens, ranges, k.take); err != nil {
-			return s.c.corrupt(ctx, err)
+		if err := s.matcher.Match(memory{ctx, s, g.id}, tokens, ranges, k.take); err != nil {
+			return s.corrupt(ctx, err)
 		}
 		if err := k.give(); err != nil {
 			return err
@@ -131,13 +163,25 @@ func (c *conn) corrupt(ctx context.Context, err error) error {
 	return err
 }
 
+// corrupt is conn.corrupt for a view, which takes a connection to condemn the file.
+func (s *snapshot) corrupt(ctx context.Context, err error) error {
+	if !errors.Is(err, postings.ErrCorrupt) {
+		return err
+	}
+	c, failed := s.connect(ctx)
+	if failed != nil {
+		return failed
+	}
+	return c.corrupt(ctx, err)
+}
+
 // Totals returns the statistics over all documents.
 func (s *snapshot) Totals(ctx context.Context, tokens []string) (query.Totals, error) {
 	t := s.totals
 	if len(tokens) == 0 {
 		return t, nil
 	}
-	if err := s.enter(ctx); err != nil {
+	if err := s.hold(); err != nil {
 		return t, err
 	}
 	defer s.leave()
@@ -150,7 +194,7 @@ func (s *snapshot) Totals(ctx context.Context, tokens []string) (query.Totals, e
 		for i, token := range tokens {
 			n, err := s.holding(ctx, g, token)
 			if err != nil {
-				return t, s.c.corrupt(ctx, err)
+				return t, s.corrupt(ctx, err)
 			}
 			t.Holding[i] += n
 		}
@@ -161,7 +205,7 @@ func (s *snapshot) Totals(ctx context.Context, tokens []string) (query.Totals, e
 // holding counts the documents of a segment that hold a token: the dictionary
 // says how many, unless some of them may be dead.
 func (s *snapshot) holding(ctx context.Context, g *searched, token string) (n int64, err error) {
-	src := source{ctx, s.c, g.id}
+	src := memory{ctx, s, g.id}
 	if token == "" {
 		return 0, nil
 	}
@@ -230,7 +274,7 @@ func (k *gatherer) take(docs, counts []uint32) error {
 		base := docs[i] - docs[i]%columnDocs
 		end := min(r.end(), base+columnDocs)
 		if uint64(base)+uint64(len(c.tokens)) < uint64(min(end, docs[len(docs)-1]+1)) {
-			return k.s.c.fail(k.ctx, damage)
+			return k.s.corrupt(k.ctx, postings.ErrCorrupt)
 		}
 		o := &k.run
 		for ; i < len(docs) && docs[i] < end; i++ {
@@ -295,4 +339,28 @@ func merged(spans []query.Span) []query.Span {
 		out = append(out, s)
 	}
 	return out
+}
+
+var _ query.Completer = (*snapshot)(nil)
+
+// Complete lists the tokens that begin with a prefix.
+func (s *snapshot) Complete(ctx context.Context, prefix string) (map[string]int64, error) {
+	if err := s.hold(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	segments, err := s.live(ctx)
+	if err != nil || prefix == "" {
+		return nil, err
+	}
+	found := map[string]int64{}
+	for _, g := range segments {
+		err := postings.Complete(memory{ctx, s, g.id}, []byte(prefix), func(token []byte, docs uint32) {
+			found[string(token)] += int64(docs)
+		})
+		if err != nil {
+			return nil, s.corrupt(ctx, err)
+		}
+	}
+	return found, nil
 }

@@ -11,8 +11,9 @@ import (
 
 // A search over everything has hundreds of shards and may keep a few open, so
 // what is small of each is remembered: whether its logs are up to date, its
-// sessions, its totals. Two stats tell whether it still holds. What a search
-// then opens a shard for is its postings, once.
+// sessions, its totals, its segments. Two stats tell whether it still holds. What
+// a search then opens a shard for is what it has not read of it lately (cache.go)
+// and the texts that it shows.
 //
 //	stat of the database and of its log ──same as before──▶ the memo
 //	        │ changed, or too young for the file system's clock to tell
@@ -28,6 +29,8 @@ type memo struct {
 	generation uint64
 	birth      int64
 	totals     query.Totals
+	names      *names
+	segments   []*searched
 	glances    []ingest.Glance
 	rows       []query.Row
 }
@@ -91,6 +94,17 @@ func (x *Index) memoize(ctx context.Context, at place, c *conn) (*memo, error) {
 	})
 	if err == nil {
 		m.glances, err = c.glances(ctx, nil)
+	}
+	if err == nil {
+		m.names, err = c.named(ctx)
+	}
+	if err == nil {
+		m.segments, err = c.searched(ctx)
+	}
+	for _, g := range m.segments {
+		if err == nil {
+			g.runs, err = c.runsOf(ctx, g.id)
+		}
 	}
 	if rows, ok := x.keptRows(at.path, m.generation, m.birth); ok {
 		m.rows = rows

@@ -244,9 +244,15 @@ func TestStaleView(t *testing.T) {
 	}
 	put(t, x, "two", "text")
 	for range 2 {
-		if found, err := query.Collect(t.Context(), view, []string{"text"}, nil); !errors.Is(err, fault.StaleCursor) {
-			t.Errorf("Match of a changed shard = %v, %v", found, err)
+		if text, err := view.Text(t.Context(), query.NewDocID(1, 0)); !errors.Is(err, fault.StaleCursor) {
+			t.Errorf("Text of a changed shard = %q, %v", text, err)
 		}
+	}
+	if found, err := query.Collect(t.Context(), view, []string{"text"}, nil); len(found) != 1 || err != nil {
+		t.Errorf("Match of what the view has in memory = %v, %v", found, err)
+	}
+	if found, err := query.Collect(t.Context(), view, []string{"texts"}, nil); !errors.Is(err, fault.StaleCursor) {
+		t.Errorf("Match of a changed shard = %v, %v", found, err)
 	}
 	if view.Generation() != was {
 		t.Error("its generation changed")

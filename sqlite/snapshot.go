@@ -36,7 +36,8 @@ var _ query.Snapshot = (*snapshot)(nil)
 func (x *Index) Snapshot(ctx context.Context, workspace string) (query.Snapshot, error) {
 	s := &snapshot{x: x, at: x.shardOf(workspace)}
 	if m := x.memoOf(s.at); m != nil {
-		s.generation, s.birth, s.totals = m.generation, m.birth, m.totals
+		s.generation, s.birth, s.totals, s.names = m.generation, m.birth, m.totals, m.names
+		s.segments = copies(m.segments)
 		return s, nil
 	}
 	c, err := s.begin(ctx)
@@ -114,24 +115,46 @@ func (s *snapshot) Close() error {
 
 // enter makes the view readable until leave, which follows if there is no error.
 func (s *snapshot) enter(ctx context.Context) error {
+	if err := s.hold(); err != nil {
+		return err
+	}
+	if _, err := s.connect(ctx); err != nil {
+		s.leave()
+		return err
+	}
+	return nil
+}
+
+// hold is enter for what may be in memory: connect follows where it is not.
+func (s *snapshot) hold() error {
 	s.x.mu.Lock()
+	defer s.x.mu.Unlock()
 	if s.closed {
-		s.x.mu.Unlock()
 		return fmt.Errorf("%w: the snapshot is closed", fault.IndexFailed)
 	}
 	s.uses++
+	return nil
+}
+
+// connect returns the view's connection, a new one if it has none. It is for
+// between hold and leave.
+func (s *snapshot) connect(ctx context.Context) (*conn, error) {
+	s.x.mu.Lock()
 	c := s.c
 	s.x.mu.Unlock()
 	if c != nil {
-		return nil
+		return c, nil
 	}
 	was, birth, totals := s.generation, s.birth, s.totals
 	c, err := s.begin(ctx)
-	if err == nil && c != nil && s.generation == was && s.birth == birth {
-		// A purge writes segments anew and leaves the generation: nothing that is
-		// found differs. What is in memory of the old ones has no pieces any more.
-		s.c, s.segments = c, nil
-		return nil
+	same := err == nil && c != nil && s.generation == was && s.birth == birth
+	if same && s.segments != nil {
+		// A purge writes segments anew and leaves the generation.
+		same, err = c.holds(ctx, s.segments)
+	}
+	if err == nil && same {
+		s.c = c
+		return c, nil
 	}
 	s.generation, s.birth, s.totals = was, birth, totals
 	if c != nil {
@@ -144,8 +167,7 @@ func (s *snapshot) enter(ctx context.Context) error {
 			Safe: "The history changed while more workspaces were searched than are kept open: repeat the call.",
 		}
 	}
-	s.leave()
-	return err
+	return nil, err
 }
 
 // leave ends what enter began.
@@ -194,15 +216,23 @@ func (s *snapshot) named(ctx context.Context) (*names, error) {
 	if s.names != nil {
 		return s.names, nil
 	}
-	types, err := s.c.names(ctx, "types")
+	c, err := s.connect(ctx)
+	if err == nil {
+		s.names, err = c.named(ctx)
+	}
+	return s.names, err
+}
+
+func (c *conn) named(ctx context.Context) (*names, error) {
+	types, err := c.names(ctx, "types")
 	if err != nil {
 		return nil, err
 	}
-	tools, err := s.c.names(ctx, "tools")
-	if err == nil {
-		s.names = &names{types, tools}
+	tools, err := c.names(ctx, "tools")
+	if err != nil {
+		return nil, err
 	}
-	return s.names, err
+	return &names{types, tools}, nil
 }
 
 // Documents returns metadata for ascending ids, each of which must be there.

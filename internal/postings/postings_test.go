@@ -388,3 +388,27 @@ type discard struct{}
 
 func (discard) Block([]byte, int64, []byte) error { return nil }
 func (discard) Piece(n int64, data []byte) error  { return nil }
+
+// TestComplete compares completion with the words themselves.
+func TestComplete(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	docs := corpus(random, 800)
+	src := stored{build(t, docs), nil}
+	for _, prefix := range []string{"a", "comm", "word1", "word29", "rare", "raref0", "b", "zz", "0"} {
+		want := map[string]uint32{}
+		for _, d := range docs {
+			for _, w := range slices.Compact(slices.Sorted(slices.Values(d))) {
+				if strings.HasPrefix(w, prefix) {
+					want[w]++
+				}
+			}
+		}
+		got := map[string]uint32{}
+		if err := Complete(src, []byte(prefix), func(token []byte, docs uint32) { got[string(token)] = docs }); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", prefix, diff)
+		}
+	}
+}

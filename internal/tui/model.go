@@ -280,7 +280,7 @@ func (m *Model) open() tea.Cmd {
 	if it.hit != nil {
 		seq = it.hit.Seq
 	}
-	return m.openSession(it.info, seq, strings.TrimSpace(m.results.to.query))
+	return m.openSession(it.info, seq, strings.TrimSpace(m.results.words()))
 }
 
 // subject is what the keys act on: what the page that is seen is about, or the

@@ -116,8 +116,8 @@ func TestANewerKeyCancelsTheOlderSearch(t *testing.T) {
 	}
 	s.store.shut = false
 	s.settle()
-	s.sees("❯ ye")
-	s.wantTitles()
+	s.sees("❯ yeast") // as the list answers it
+	s.wantTitles("Bread that does not rise", "Cake without eggs")
 }
 
 // perform runs a command and those in a batch of it, one after the other.

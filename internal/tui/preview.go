@@ -40,7 +40,7 @@ func (m *Model) showPreview() tea.Cmd {
 		m.preview.clear()
 		return nil
 	}
-	of := shown{target: query.TargetOf(it.info.Header), text: m.results.to.query}
+	of := shown{target: query.TargetOf(it.info.Header), text: m.results.words()}
 	if it.hit != nil {
 		of.seq = it.hit.Seq
 	}

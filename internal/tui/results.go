@@ -32,6 +32,7 @@ type asked struct {
 // found is an answer to a search, or to an empty query: the newest sessions.
 type found struct {
 	items    []item
+	rest     string // what was added to finish the word that is being typed
 	more     bool
 	coverage session.Coverage
 }
@@ -76,6 +77,9 @@ func (r *results) settle(a answer) {
 	r.move(0)
 }
 
+// words are what the list answers: the query as typed, its last word finished.
+func (r *results) words() string { return r.to.query + r.rest }
+
 func (r *results) selected() *item {
 	if r.sel >= len(r.items) {
 		return nil
@@ -100,14 +104,18 @@ func search(ctx context.Context, v *authz.View, text string, f *filters, o *Opti
 	if strings.TrimSpace(text) == "" {
 		return recent(ctx, v, f, limit, now)
 	}
+	rest, err := v.Complete(ctx, f.sessions().Scope, text)
+	if err != nil {
+		return nil, err
+	}
 	page, err := v.SearchSessions(ctx, query.SessionSearch{
-		Query: text, Match: query.Match(f.at(byMatch).value), Order: query.Order(f.at(byOrder).value),
+		Query: text + rest, Match: query.Match(f.at(byMatch).value), Order: query.Order(f.at(byOrder).value),
 		Sessions: f.sessions(), Events: f.events(now), Inherited: o.Inherited, Limit: limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := found{more: page.More, coverage: page.Coverage}
+	out := found{rest: rest, more: page.More, coverage: page.Coverage}
 	for i := range page.Hits {
 		out.items = append(out.items, item{page.Hits[i].Info, &page.Hits[i].Best})
 	}
@@ -227,7 +235,7 @@ func (r *results) block(i, width int, roomy, focused bool, s *scene) []line {
 	if roomy {
 		out = append(out, join(bar, event(it.hit.Seq, it.hit.Type, it.hit.State), say(faint, " · "), about).fit(width))
 	}
-	return append(out, join(bar, highlighted(plain, it.hit.Snippet, r.to.query)).fit(width))
+	return append(out, join(bar, highlighted(plain, it.hit.Snippet, r.words())).fit(width))
 }
 
 // titled is a session's title.

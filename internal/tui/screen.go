@@ -125,7 +125,11 @@ func (m *Model) queryRow() (line, *tea.Cursor) {
 	if m.typing && len(m.pages) == 0 {
 		look = strong
 	}
-	row := join(say(accent, prompt), join(say(look, before), say(look, after)).fit(room))
+	ghost := "" // how the word that is being typed may end; the list answers the finished one
+	if m.typing && after == "" && m.results.ready && m.results.to == m.asked() {
+		ghost = visible(m.results.rest)
+	}
+	row := join(say(accent, prompt), join(say(look, before), say(look, after), say(faint, ghost)).fit(room))
 	if before+after == "" {
 		row = join(say(accent, prompt), say(faint, "type to search").fit(room))
 	}

@@ -237,13 +237,18 @@ func (p *pages) search(w http.ResponseWriter, r *http.Request) {
 // searched fills a page with hits and facets.
 func (p *pages) searched(ctx context.Context, out *results, f query.SessionSearch) error {
 	v, looked := p.view()
+	rest, err := v.Complete(ctx, f.Sessions.Scope, f.Query)
+	if err != nil {
+		return err
+	}
+	f.Query += rest
 	page, err := v.SearchSessions(ctx, f)
 	if err != nil {
 		return err
 	}
 	looked()
 	for _, h := range page.Hits {
-		one := p.hit(h, out.Ask.Text)
+		one := p.hit(h, f.Query)
 		if h.Best.Partial {
 			out.Partial = append(out.Partial, one)
 		} else {
@@ -257,6 +262,9 @@ func (p *pages) searched(ctx context.Context, out *results, f query.SessionSearc
 	}
 	out.Behind = page.Coverage.Behind > 0 || page.Coverage.Stale
 	out.Notes = notes(page.Coverage)
+	if rest != "" && len(page.Hits) > 0 {
+		out.Notes = append(out.Notes, "No session holds the last word as it stands; these hold “"+render.Line(f.Query, 80)+"”.")
+	}
 	// The same moment is counted: nothing is looked for again.
 	counts, err := p.still.Facets(ctx, f, p.Zone)
 	if err != nil {

@@ -1,0 +1,124 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+)
+
+// What a segment holds never changes, and no number of one is given again within
+// a shard. So what was read of it can be kept for every later snapshot, in any
+// generation: its columns, unpacked, and its pieces as they are stored. A search
+// that is repeated opens a shard for texts alone.
+
+// pieceKey names a piece or a row of columns: birth tells shards apart.
+type pieceKey struct{ birth, id int64 }
+
+// kept is a bounded store of things that do not change. When it is full it
+// begins anew: whoever goes over everything would only push out what is used.
+type kept[K comparable, V any] struct {
+	most int // sum of sizes
+	size func(V) int
+
+	mu   sync.Mutex
+	all  map[K]V
+	full int
+}
+
+func (k *kept[K, V]) get(at K) V {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.all[at]
+}
+
+func (k *kept[K, V]) put(at K, v V) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := k.size(v)
+	if k.all == nil || k.full+n > k.most {
+		k.all, k.full = map[K]V{}, 0
+	}
+	k.all[at] = v
+	k.full += n
+}
+
+const (
+	mostColumns = 6000     // rows, of some 3 KB each, or 23 KB once all of it was asked for
+	mostPieces  = 24 << 20 // bytes
+	mostPlaces  = 1 << 16  // tokens in segments
+)
+
+// tokenKey names a token in a segment.
+type tokenKey struct {
+	pieceKey // of the segment's first piece
+	token    string
+}
+
+// caches are what an index keeps of segments.
+type caches struct {
+	columns kept[pieceKey, *columns]
+	pieces  kept[pieceKey, []byte]
+	places  kept[tokenKey, int64] // number+1 of the dictionary block that a token would be in; -1: none
+}
+
+func newCaches() caches {
+	return caches{
+		columns: kept[pieceKey, *columns]{most: mostColumns, size: func(*columns) int { return 1 }},
+		pieces:  kept[pieceKey, []byte]{most: mostPieces, size: func(b []byte) int { return len(b) + 64 }},
+		places:  kept[tokenKey, int64]{most: mostPlaces, size: func(int64) int { return 1 }},
+	}
+}
+
+// memory reads a segment for a snapshot, from memory where it was read before.
+type memory struct {
+	ctx context.Context
+	s   *snapshot
+	id  int64
+}
+
+func (r memory) Find(token, buf []byte) ([]byte, error) {
+	at := tokenKey{pieceKey{r.s.birth, pieceID(r.id, 0)}, string(token)}
+	place := r.s.x.places.get(at)
+	if place == 0 {
+		c, err := r.s.connect(r.ctx)
+		if err != nil {
+			return nil, err
+		}
+		place = -1
+		err = c.rowsOf(r.ctx, `SELECT piece FROM terms WHERE segment = ? AND first <= ? ORDER BY first DESC LIMIT 1`, func(row row) error {
+			place = row.int(0) - at.id + 1
+			return nil
+		}, r.id, token)
+		if err != nil {
+			return nil, err
+		}
+		r.s.x.places.put(at, place)
+	}
+	if place < 0 {
+		return nil, nil
+	}
+	return r.Piece(place-1, buf)
+}
+
+func (r memory) Follow(token, buf []byte) ([]byte, error) {
+	c, err := r.s.connect(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return source{r.ctx, c, r.id}.Follow(token, buf)
+}
+
+func (r memory) Piece(n int64, buf []byte) ([]byte, error) {
+	at := pieceKey{r.s.birth, pieceID(r.id, n)}
+	if data := r.s.x.pieces.get(at); data != nil {
+		return append(buf[:0], data...), nil
+	}
+	c, err := r.s.connect(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := source{r.ctx, c, r.id}.Piece(n, buf)
+	if err == nil {
+		r.s.x.pieces.put(at, append([]byte(nil), data...))
+	}
+	return data, err
+}
