@@ -44,7 +44,9 @@ func (in *Ingester) shareParts(ctx context.Context, p *plan, rows []FileRow, sto
 	for _, row := range rows {
 		if reader.FileOf(row.Path) == row.Path {
 			own[row.Path] = row
-			keys[row.Header.Key()] = true
+			if row.Agent == row.Header.Agent {
+				keys[row.Header.Key()] = true
+			}
 		}
 	}
 	var sources []string
@@ -74,7 +76,7 @@ func (in *Ingester) shareParts(ctx context.Context, p *plan, rows []FileRow, sto
 			src := reader.Source{Agent: row.Agent, Root: row.Root, Path: row.Path, Header: s.Header}
 			for _, part := range d.Parts(src, s.Position.State) {
 				if keys[part.Header.Key()] || part.Header.Cwd != p.workspace {
-					continue // a file of its own outranks a part
+					continue // a file of its own outranks a part; a copy in an archive is chosen from like any copy
 				}
 				want[part.Path] = FileRow{Path: part.Path, Root: row.Root, Folder: row.Folder, Agent: row.Agent, Header: part.Header}
 				p.ends[part.Path] = part.End

@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/archive"
+	"github.com/yorehq/yore/reader/claude"
 	"github.com/yorehq/yore/session"
 )
 
@@ -163,4 +166,55 @@ func TestWindowOfAPart(t *testing.T) {
 	if diff := cmp.Diff("0 "+side, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// A copy of a part in an archive is a copy: the file goes on, and what it gains
+// is found.
+func TestAPartOutranksItsArchivedCopy(t *testing.T) {
+	f := newFamily(t, 1)
+	text := f.row("s", "r0", "", 0, "") + f.inline("s", "a0", "", 1)
+	f.put(0, "s", text)
+	f.refresh()
+	dir := t.TempDir()
+	f.in = ingest.New(ingest.Options{
+		Roots:   []ingest.Root{{Reader: claude.New(), Path: f.roots[0]}, {Reader: archive.New(), Path: dir}},
+		Catalog: f.index, Shards: f.index,
+	})
+	rows, err := f.index.Files(t.Context(), ingest.FileLookup{})
+	if err != nil || len(rows) != 2 {
+		t.Fatal(rows, err)
+	}
+	for _, row := range rows {
+		var out bytes.Buffer
+		enc, err := archive.NewEncoder(&out)
+		if err == nil {
+			err = enc.Begin(archive.Origin{Header: row.Header})
+		}
+		if err == nil {
+			_, err = f.in.Window(t.Context(), row.Path, session.Checkpoint{}, 0, 9, session.Every(), func(r session.Raw) error { return enc.Add(r, 1) })
+		}
+		if err == nil {
+			err = enc.End(reader.Position{})
+		}
+		path := archive.Path(dir, row.Header)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(path, out.Bytes(), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.want(map[string]string{"s": " 0", "s/agent-a0": "s 0"}, 2)
+	f.put(0, "s", text+f.inline("s", "a1", "a0", 2))
+	f.want(map[string]string{"s": " 0", "s/agent-a0": "s 0"}, 3)
+	if cov := f.refresh(); cov != (session.Coverage{Sessions: 2}) {
+		t.Errorf("coverage %+v", cov)
+	}
+	if err := os.Remove(filepath.Join(f.roots[0], "-w-one", "s.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	f.want(map[string]string{"s": " 0", "s/agent-a0": "s 0"}, 2)
 }
