@@ -28,7 +28,8 @@ import (
 //
 // Of two members that share a beginning one is always the later, so that each
 // event is the own one of one member alone. Subagents that stand in their
-// sessions' files are copied with them, and are families too. Indexing goes from new to old, so that a fork may be in the
+// sessions' files are copied with them and are families too, wherever an archive
+// keeps them apart. Indexing goes from new to old, so that a fork may be in the
 // index before its origin, and a log may be seen while its copies are still
 // being written: every new member, and every growth of one that has nothing of
 // its own yet, relates the whole family anew.
@@ -50,7 +51,7 @@ type mark struct {
 // relate finds out about the lineage of a session that is new or whose place in
 // its family is not settled yet, and of those that share its records.
 func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
-	if s.Root == "" || !s.copied() || s.Settled {
+	if s.Root == "" || s.Settled {
 		return nil
 	}
 	rows, err := sl.load(ctx, StoredLookup{Root: s.Root})
@@ -59,7 +60,7 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 	}
 	var family []*member
 	for _, other := range rows {
-		if other.Header.Agent == s.Header.Agent && other.Header.Origin == s.Header.Origin && other.copied() && other.Problem == nil {
+		if other.Header.Agent == s.Header.Agent && other.Header.Origin == s.Header.Origin && other.Problem == nil {
 			family = append(family, &member{s: other})
 		}
 	}
@@ -85,12 +86,6 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 		}
 	}
 	return nil
-}
-
-// copied reports whether a session's records may have been copied into another
-// file: a subagent's only together with the session whose file it stands in.
-func (s *Stored) copied() bool {
-	return s.Header.Origin == "" || reader.FileOf(s.Source) != s.Source
 }
 
 // load reads which events of a log have ids of their own.
@@ -158,8 +153,8 @@ func (m *member) later(other *member) bool {
 	_, first, mine := m.own(other)
 	_, theirs, its := other.own(m)
 	touched := func(m *member) int64 {
-		if reader.FileOf(m.s.Source) != m.s.Source {
-			return -1 // its file goes on without it
+		if m.s.Header.Origin != "" {
+			return -1 // its file may go on without it, and it ends with its task
 		}
 		return m.s.Position.Stamp.ModTime / 1e6
 	}

@@ -168,21 +168,17 @@ func TestWindowOfAPart(t *testing.T) {
 	}
 }
 
-// A copy of a part in an archive is a copy: the file goes on, and what it gains
-// is found.
-func TestAPartOutranksItsArchivedCopy(t *testing.T) {
-	f := newFamily(t, 1)
-	text := f.row("s", "r0", "", 0, "") + f.inline("s", "a0", "", 1)
-	f.put(0, "s", text)
-	f.refresh()
-	dir := t.TempDir()
+// archive keeps what is indexed in an archive, which is a root from then on.
+func (f *family) archive() {
+	f.t.Helper()
+	dir := f.t.TempDir()
 	f.in = ingest.New(ingest.Options{
 		Roots:   []ingest.Root{{Reader: claude.New(), Path: f.roots[0]}, {Reader: archive.New(), Path: dir}},
 		Catalog: f.index, Shards: f.index,
 	})
-	rows, err := f.index.Files(t.Context(), ingest.FileLookup{})
-	if err != nil || len(rows) != 2 {
-		t.Fatal(rows, err)
+	rows, err := f.index.Files(f.t.Context(), ingest.FileLookup{})
+	if err != nil {
+		f.t.Fatal(err)
 	}
 	for _, row := range rows {
 		var out bytes.Buffer
@@ -191,7 +187,7 @@ func TestAPartOutranksItsArchivedCopy(t *testing.T) {
 			err = enc.Begin(archive.Origin{Header: row.Header})
 		}
 		if err == nil {
-			_, err = f.in.Window(t.Context(), row.Path, session.Checkpoint{}, 0, 9, session.Every(), func(r session.Raw) error { return enc.Add(r, 1) })
+			_, err = f.in.Window(f.t.Context(), row.Path, session.Checkpoint{}, 0, 9, session.Every(), func(r session.Raw) error { return enc.Add(r, 1) })
 		}
 		if err == nil {
 			err = enc.End(reader.Position{})
@@ -204,9 +200,19 @@ func TestAPartOutranksItsArchivedCopy(t *testing.T) {
 			err = os.WriteFile(path, out.Bytes(), 0o600)
 		}
 		if err != nil {
-			t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
+}
+
+// A copy of a part in an archive is a copy: the file goes on, and what it gains
+// is found.
+func TestAPartOutranksItsArchivedCopy(t *testing.T) {
+	f := newFamily(t, 1)
+	text := f.row("s", "r0", "", 0, "") + f.inline("s", "a0", "", 1)
+	f.put(0, "s", text)
+	f.refresh()
+	f.archive()
 	f.want(map[string]string{"s": " 0", "s/agent-a0": "s 0"}, 2)
 	f.put(0, "s", text+f.inline("s", "a1", "a0", 2))
 	f.want(map[string]string{"s": " 0", "s/agent-a0": "s 0"}, 3)
@@ -217,4 +223,29 @@ func TestAPartOutranksItsArchivedCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.want(map[string]string{"s": " 0", "s/agent-a0": "s 0"}, 2)
+}
+
+// Inline subagents of a fork are forks in an archive too, where each has a file:
+// what was said once is found once when the agent has deleted the sessions.
+func TestArchivedPartsOfForks(t *testing.T) {
+	f := newFamily(t, 1)
+	text := func(id string) string { return f.row(id, "r0", "", 0, "") + f.inline(id, "a0", "", 1) }
+	f.put(0, "s", text("s"))
+	f.put(0, "t", text("t")+f.row("t", "r1", "r0", 2, "")+f.inline("t", "a1", "a0", 3)+f.inline("t", "b0", "", 4))
+	want := map[string]string{"s/agent-a0": "s 0", "t/agent-a0": "s/agent-a0 1", "t/agent-b0": "t 0"}
+	f.refresh()
+	f.archive()
+	f.refresh()
+	for _, id := range []string{"s", "t"} {
+		if err := os.Remove(filepath.Join(f.roots[0], "-w-one", id+".jsonl")); err != nil {
+			t.Fatal(err)
+		}
+		f.refresh()
+		got := f.parents()
+		delete(got, "s")
+		delete(got, "t")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("without the logs up to %s (-want +got):\n%s", id, diff)
+		}
+	}
 }
