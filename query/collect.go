@@ -23,10 +23,11 @@ type search struct {
 	own           bool   // whose closing records do not exist
 	hideInherited bool
 
-	stats  statistics
-	rarest []string                 // the query's distinct tokens, rarest first, once the partial part has run
-	known  map[session.ID][]*entry  // sessions that may be shown, once they were looked for
-	heirs  map[record][]session.Key // of the hits that stand for inherited ones: who inherited them
+	stats     statistics
+	frequency int64                    // of the phrase, once it was counted over everything
+	rarest    []string                 // the query's distinct tokens, rarest first, once the partial part has run
+	known     map[session.ID][]*entry  // sessions that may be shown, once they were looked for
+	heirs     map[record][]session.Key // of the hits that stand for inherited ones: who inherited them
 }
 
 // sessions ranks sessions by their best document: first those that hold the
@@ -113,127 +114,146 @@ func (s *search) within() []Span {
 	return nil
 }
 
-// found is what a view holds of a phrase.
-type found struct {
-	view *view
-	runs []*Run
-}
-
-// collect finds the phrase in all views and returns a function that scores the
-// i-th document of a run.
-func (s *search) collect(ctx context.Context) (all []found, score func(r *Run, i int) int64, err error) {
+// each hands the documents that hold the whole phrase to visit, run by run with
+// their scores, those of sessions that may be shown. A run of a single token is
+// valid during the call alone; of a phrase all are kept until its frequency is
+// known, on which the scores depend. Within one session that is the session's.
+func (s *search) each(ctx context.Context, within []Span, visit func(v *view, en *entry, r *Run, scores []int64) error) error {
 	if len(s.phrase) == 0 {
-		return nil, nil, nil
+		return nil
 	}
-	if _, err := s.total(ctx, nil); err != nil {
-		return nil, nil, err
+	var single []string
+	if len(s.phrase) == 1 && s.order == Relevance && s.only == nil {
+		single = s.phrase
 	}
-	df := int64(0)
-	for _, v := range s.views {
-		f := found{view: v}
-		err := s.match(ctx, v, func(r *Run) error {
-			df += int64(len(r.Docs))
-			f.runs = append(f.runs, r)
+	holding, err := s.total(ctx, single)
+	if err != nil {
+		return err
+	}
+	idf := s.stats.idf(holding[s.phrase[0]])
+	var scores []int64
+	score := func(v *view, r *Run) error {
+		en := v.sessions[r.Session]
+		if en == nil || !s.allow(en) {
+			return nil
+		}
+		scores = s.scores(r, idf, scores)
+		return visit(v, en, r, scores)
+	}
+	if single != nil || s.order == Matches {
+		for _, v := range s.views {
+			if err := s.match(ctx, v, within, func(r *Run) error { return score(v, r) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	kept, df := make([][]*Run, len(s.views)), int64(0)
+	for i, v := range s.views {
+		err := s.match(ctx, v, within, func(r *Run) error {
+			kept[i], df = append(kept[i], r.Clone()), df+int64(len(r.Docs))
 			return nil
 		})
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		all = append(all, f)
 	}
+	if s.frequency == 0 {
+		s.frequency = df
+	}
+	idf = s.stats.idf(s.frequency)
+	for i, v := range s.views {
+		for _, r := range kept[i] {
+			if err := score(v, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// scores returns what the documents of a run score, in dst.
+func (s *search) scores(r *Run, idf float64, dst []int64) []int64 {
+	dst = dst[:0]
 	if s.order == Matches {
-		return all, func(r *Run, i int) int64 { return int64(r.Counts[i]) }, nil
+		for _, n := range r.Counts {
+			dst = append(dst, int64(n))
+		}
+		return dst
 	}
-	idf := s.stats.idf(df)
-	return all, func(r *Run, i int) int64 {
-		return round(s.stats.term(idf, int32(r.Counts[i]), r.Tokens[i]), r.Roles[i])
-	}, nil
+	for i, n := range r.Counts {
+		dst = append(dst, round(s.stats.term(idf, int32(n), r.Tokens[i]), r.Roles[i]))
+	}
+	return dst
 }
 
 // literal returns every document that holds the whole phrase and passes, scored.
 func (s *search) literal(ctx context.Context) ([]*hit, error) {
-	all, score, err := s.collect(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var hits []*hit
-	for _, f := range all {
-		for _, r := range f.runs {
-			en := f.view.sessions[r.Session]
-			if en == nil || !s.allow(en) {
-				continue
+	err := s.each(ctx, s.within(), func(v *view, en *entry, r *Run, scores []int64) error {
+		for i, n := range scores {
+			d, ok, err := s.look(ctx, v, en, r, i)
+			if err != nil {
+				return err
 			}
-			for i := range r.Docs {
-				h, err := s.take(ctx, f.view, en, r, i)
-				if err != nil {
-					return nil, err
-				}
-				if h != nil {
-					h.score = score(r, i)
-					hits = append(hits, h)
-				}
+			if ok {
+				hits = append(hits, &hit{v, en, d, int32(r.Counts[i]), n})
 			}
 		}
-	}
-	return s.withoutInherited(hits), nil
+		return nil
+	})
+	return s.withoutInherited(hits), err
 }
 
-// take makes a hit of a document, nil if it does not pass.
-func (s *search) take(ctx context.Context, v *view, en *entry, r *Run, i int) (*hit, error) {
-	d, err := r.At(i)
-	if err != nil {
-		return nil, err
+// look returns a document and whether it passes.
+func (s *search) look(ctx context.Context, v *view, en *entry, r *Run, i int) (d Document, ok bool, err error) {
+	if d, err = r.At(i); err != nil || s.plain(en) {
+		return d, err == nil, err
 	}
-	if !s.plain(en) {
-		if pass, err := s.passes(ctx, v, en, d); !pass || err != nil {
-			return nil, err
-		}
-	}
-	return &hit{view: v, session: en, doc: d, count: int32(r.Counts[i])}, nil
+	ok, err = s.passes(ctx, v, en, d)
+	return d, ok, err
 }
 
 // literalSessions returns the best sessions that hold the phrase, by their best
 // document, in order. What forks inherited comes last: most of it scores too
 // little to matter, and the rest is compared with what its origins hold.
 func (s *search) literalSessions(ctx context.Context, want int) ([]*hit, error) {
-	all, score, err := s.collect(ctx)
+	p := podium{want: want, best: map[*entry]*hit{}}
+	var copies []*hit
+	err := s.each(ctx, s.within(), func(v *view, en *entry, r *Run, scores []int64) error {
+		h := &en.row.Header
+		fork := s.hideInherited && h.Inherited(0)
+		best, least := p.best[en], p.floor
+		if best != nil {
+			least = max(least, best.score)
+		}
+		for i, n := range scores {
+			if n < least && !(fork && n >= p.floor) {
+				continue
+			}
+			d, ok, err := s.look(ctx, v, en, r, i)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			one := hit{v, en, d, int32(r.Counts[i]), n}
+			if fork && h.Inherited(d.Seq) {
+				copies = append(copies, &one)
+			} else if best == nil || compareHits(&one, best) < 0 {
+				best = p.take(&one)
+				least = max(p.floor, n)
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	p := podium{want: want, best: map[*entry]*hit{}}
-	var copies []*hit
-	for _, f := range all {
-		for _, r := range f.runs {
-			en := f.view.sessions[r.Session]
-			if en == nil || !s.allow(en) {
-				continue
-			}
-			h := &en.row.Header
-			fork := s.hideInherited && h.Inherited(0)
-			least := p.least(en)
-			for i := range r.Docs {
-				n := score(r, i)
-				if n < least && !(fork && n >= p.floor) {
-					continue
-				}
-				hit, err := s.take(ctx, f.view, en, r, i)
-				if err != nil {
-					return nil, err
-				}
-				if hit == nil {
-					continue
-				}
-				if hit.score = n; fork && h.Inherited(hit.doc.Seq) {
-					copies = append(copies, hit)
-				} else {
-					least = p.offer(hit)
-				}
-			}
-		}
-	}
 	copies = slices.DeleteFunc(copies, func(h *hit) bool { return h.score < p.floor })
 	if len(copies) > 0 {
-		origins, err := s.origins(ctx, all, copies)
+		origins, err := s.origins(ctx, copies)
 		if err != nil {
 			return nil, err
 		}
@@ -247,7 +267,7 @@ func (s *search) literalSessions(ctx context.Context, want int) ([]*hit, error) 
 }
 
 // origins returns the hits of the sessions that forks may have inherited from.
-func (s *search) origins(ctx context.Context, all []found, copies []*hit) (hits []*hit, err error) {
+func (s *search) origins(ctx context.Context, copies []*hit) (hits []*hit, err error) {
 	ancestors := map[*entry]bool{}
 	for _, h := range copies {
 		s.ancestors(h.session, func(en *entry) bool {
@@ -256,24 +276,31 @@ func (s *search) origins(ctx context.Context, all []found, copies []*hit) (hits 
 			return !seen
 		})
 	}
-	for _, f := range all {
-		for _, r := range f.runs {
-			en := f.view.sessions[r.Session]
-			if en == nil || !ancestors[en] || !s.allow(en) {
-				continue
-			}
-			for i := range r.Docs {
-				h, err := s.take(ctx, f.view, en, r, i)
-				if err != nil {
-					return nil, err
-				}
-				if h != nil && !en.row.Header.Inherited(h.doc.Seq) {
-					hits = append(hits, h)
-				}
-			}
+	if len(ancestors) == 0 {
+		return nil, nil
+	}
+	within := s.within()
+	if within == nil {
+		for en := range ancestors {
+			within = append(within, SpanOf(en.row.Num)) // of another shard too, where it is checked below
 		}
 	}
-	return hits, nil
+	err = s.each(ctx, within, func(v *view, en *entry, r *Run, scores []int64) error {
+		if !ancestors[en] {
+			return nil
+		}
+		for i, n := range scores {
+			d, ok, err := s.look(ctx, v, en, r, i)
+			if err != nil {
+				return err
+			}
+			if ok && !en.row.Header.Inherited(d.Seq) {
+				hits = append(hits, &hit{v, en, d, int32(r.Counts[i]), n})
+			}
+		}
+		return nil
+	})
+	return hits, err
 }
 
 // podium keeps the best hit of each session, for the best sessions.
@@ -284,23 +311,21 @@ type podium struct {
 	since int   // hits that were kept since the floor was found
 }
 
-// least is what a hit of a session must score to matter.
-func (p *podium) least(en *entry) int64 {
-	if b := p.best[en]; b != nil {
-		return max(b.score, p.floor)
+// offer considers a hit.
+func (p *podium) offer(h *hit) {
+	if b := p.best[h.session]; b == nil || compareHits(h, b) < 0 {
+		p.take(h)
 	}
-	return p.floor
 }
 
-// offer considers a hit and returns what the next one of its session must score.
-func (p *podium) offer(h *hit) int64 {
-	if b := p.best[h.session]; b == nil || compareHits(h, b) < 0 {
-		p.best[h.session] = h
-		if p.since++; p.since >= p.want && p.since >= len(p.best)/4 && len(p.best) > p.want {
-			p.raise()
-		}
+// take makes a hit the best of its session.
+func (p *podium) take(h *hit) *hit {
+	kept := *h
+	p.best[h.session] = &kept
+	if p.since++; p.since >= p.want && p.since >= len(p.best)/4 && len(p.best) > p.want {
+		p.raise()
 	}
-	return p.least(h.session)
+	return &kept
 }
 
 // raise finds the floor: the score of the last session that is wanted.
@@ -327,41 +352,30 @@ func (p *podium) ranked() []*hit {
 
 // literalDocuments returns the best documents that hold the phrase, in order.
 func (s *search) literalDocuments(ctx context.Context, want int) ([]*hit, error) {
-	all, score, err := s.collect(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var best []*hit
 	floor := int64(0)
-	for _, f := range all {
-		for _, r := range f.runs {
-			en := f.view.sessions[r.Session]
-			if en == nil || !s.allow(en) {
+	err := s.each(ctx, s.within(), func(v *view, en *entry, r *Run, scores []int64) error {
+		for i, n := range scores {
+			if n < floor {
 				continue
 			}
-			for i := range r.Docs {
-				n := score(r, i)
-				if n < floor {
-					continue
-				}
-				h, err := s.take(ctx, f.view, en, r, i)
-				if err != nil {
-					return nil, err
-				}
-				if h == nil {
-					continue
-				}
-				h.score = n
-				if best = append(best, h); len(best) >= 4*want {
-					slices.SortFunc(best, compareHits)
-					best = best[:want]
-					floor = best[want-1].score
-				}
+			d, ok, err := s.look(ctx, v, en, r, i)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			if best = append(best, &hit{v, en, d, int32(r.Counts[i]), n}); len(best) >= 4*want {
+				slices.SortFunc(best, compareHits)
+				best = best[:want]
+				floor = best[want-1].score
 			}
 		}
-	}
+		return nil
+	})
 	slices.SortFunc(best, compareHits)
-	return best[:min(len(best), want)], nil
+	return best[:min(len(best), want)], err
 }
 
 // What a phrase beyond maxTerms costs: a store walks the lists of all tokens of
@@ -376,15 +390,15 @@ const (
 // match finds the phrase in a view. Of one that is longer than a store takes,
 // some pieces are matched; the documents that hold them are checked and counted
 // on their text.
-func (s *search) match(ctx context.Context, v *view, found func(*Run) error) error {
+func (s *search) match(ctx context.Context, v *view, within []Span, found func(*Run) error) error {
 	if len(s.phrase) <= maxTerms {
-		return v.snap.Match(ctx, s.phrase, s.within(), found)
+		return v.snap.Match(ctx, s.phrase, within, found)
 	}
 	var common []Posting
 	pieces, last := min(maxPieces, (len(s.phrase)+maxTerms-1)/maxTerms), len(s.phrase)-maxTerms
 	for i := range pieces {
 		at := last * i / (pieces - 1) // spread from the first token to the last
-		piece, err := Collect(ctx, v.snap, s.phrase[at:at+maxTerms], s.within())
+		piece, err := Collect(ctx, v.snap, s.phrase[at:at+maxTerms], within)
 		if err != nil {
 			return err
 		}
@@ -408,7 +422,7 @@ func (s *search) match(ctx context.Context, v *view, found func(*Run) error) err
 		d := docs[0]
 		err = found(&Run{
 			Session: p.Doc.Session(), Docs: []uint32{uint32(p.Doc - NewDocID(p.Doc.Session(), 0))}, Counts: []uint32{uint32(n)},
-			Tokens: []int32{d.Tokens}, Roles: []Role{d.Role}, At: func(int) (Document, error) { return d, nil },
+			Tokens: []int32{d.Tokens}, Roles: []Role{d.Role}, Places: []uint32{0}, Look: func(uint32, DocID) (Document, error) { return d, nil },
 		})
 		if err != nil {
 			return err

@@ -177,10 +177,8 @@ func (e *Engine) eventHit(ctx context.Context, s *search, h *hit, partial bool) 
 // the first occurrence of the rarest token that a partial hit holds.
 func (s *search) firstMatch(text string, partial bool) int {
 	if !partial {
-		if spans := document.Spans(text, s.phrase); len(spans) > 0 {
-			return spans[0].Start
-		}
-		return 0
+		at, _ := document.First(text, s.phrase)
+		return at
 	}
 	at, best := 0, len(s.rarest)
 	for t := range document.Tokens(text) {

@@ -76,7 +76,8 @@ type Posting struct {
 }
 
 // Run is documents of one session that hold a phrase, in columns of one length.
-// It belongs to whom it is given.
+// It is valid during the call that hands it on; Clone is valid until the snapshot
+// is closed.
 type Run struct {
 	Session int64    // the session's number in the shard
 	Docs    []uint32 // numbers within the session
@@ -84,9 +85,21 @@ type Run struct {
 	Tokens  []int32  // length of the text in tokens
 	Roles   []Role
 
-	// At returns the metadata of the i-th, but for Tool. It may be called until
-	// the snapshot is closed.
-	At func(i int) (Document, error)
+	// Places say where a store finds what else it knows of the documents, and
+	// Look finds it: the metadata of one, but for its tool.
+	Places []uint32
+	Look   func(place uint32, id DocID) (Document, error)
+}
+
+// At returns the metadata of the i-th document, but for its tool.
+func (r *Run) At(i int) (Document, error) { return r.Look(r.Places[i], r.Doc(i)) }
+
+// Clone returns a run to be kept.
+func (r *Run) Clone() *Run {
+	return &Run{
+		Session: r.Session, Docs: slices.Clone(r.Docs), Counts: slices.Clone(r.Counts), Tokens: slices.Clone(r.Tokens),
+		Roles: slices.Clone(r.Roles), Places: slices.Clone(r.Places), Look: r.Look,
+	}
 }
 
 // Doc returns the number of the i-th document in the shard.

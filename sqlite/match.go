@@ -128,7 +128,7 @@ func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Spa
 		spans = merged(spans)
 	}
 	k := &s.gatherer
-	k.ctx, k.s, k.names, k.found = ctx, s, named, found
+	k.ctx, k.s, k.found = ctx, s, found
 	k.clear() // of a match that failed
 	for _, g := range segments {
 		if err := ctx.Err(); err != nil {
@@ -144,7 +144,7 @@ func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Spa
 				continue
 			}
 		}
-		k.g, k.runs, k.at = g, runs, 0
+		k.open(g, runs, named)
 		if err := s.matcher.Match(memory{ctx, s, g.id}, tokens, ranges, k.take); err != nil {
 			return s.corrupt(ctx, err)
 		}
@@ -237,16 +237,26 @@ type gatherer struct {
 	s     *snapshot
 	g     *searched
 	runs  []docRun
-	names *names
 	found func(*query.Run) error
 
-	at     int       // in runs
-	run    query.Run // what was gathered so far; its slices are used again
-	locals []uint32
+	at  int       // in runs
+	run query.Run // what was gathered so far; its slices are used again
 }
 
 // runDocs is about how many documents are handed on at once.
 const runDocs = 1024
+
+// open begins with a segment.
+func (k *gatherer) open(g *searched, runs []docRun, n *names) {
+	k.g, k.runs, k.at = g, runs, 0
+	k.run.Look = func(place uint32, id query.DocID) (query.Document, error) {
+		c := g.columns[place/columnDocs]
+		if err := c.unpack(); err != nil {
+			return query.Document{}, err
+		}
+		return c.document(int(place%columnDocs), id, n), nil
+	}
+}
 
 func (k *gatherer) take(docs, counts []uint32) error {
 	for i := 0; i < len(docs); {
@@ -261,7 +271,7 @@ func (k *gatherer) take(docs, counts []uint32) error {
 			i++ // it is dead
 			continue
 		}
-		if k.run.Session != r.session || len(k.locals) >= runDocs {
+		if k.run.Session != r.session || len(k.run.Docs) >= runDocs {
 			if err := k.give(); err != nil {
 				return err
 			}
@@ -273,45 +283,49 @@ func (k *gatherer) take(docs, counts []uint32) error {
 		}
 		base := docs[i] - docs[i]%columnDocs
 		end := min(r.end(), base+columnDocs)
-		if uint64(base)+uint64(len(c.tokens)) < uint64(min(end, docs[len(docs)-1]+1)) {
+		n := 1 // documents of this run in this row of columns
+		for i+n < len(docs) && docs[i+n] < end {
+			n++
+		}
+		if int(docs[i+n-1]-base) >= len(c.tokens) {
 			return k.s.corrupt(k.ctx, postings.ErrCorrupt)
 		}
-		o := &k.run
-		for ; i < len(docs) && docs[i] < end; i++ {
-			d := docs[i]
-			o.Docs = append(o.Docs, d-r.local+r.n)
-			o.Counts = append(o.Counts, counts[i])
-			o.Tokens = append(o.Tokens, c.tokens[d-base])
-			o.Roles = append(o.Roles, c.roles[d-base])
-			k.locals = append(k.locals, d)
-		}
+		k.add(docs[i:i+n], counts[i:i+n], r.n-r.local, c, base)
+		i += n
 	}
 	return nil
 }
 
+// add appends documents whose numbers in the session are shift above those in
+// the segment, and whose columns begin at base.
+func (k *gatherer) add(docs, counts []uint32, shift uint32, c *columns, base uint32) {
+	o, n := &k.run, len(docs)
+	o.Counts = append(o.Counts, counts...)
+	o.Places = append(o.Places, docs...)
+	o.Docs = append(o.Docs, docs...)
+	o.Tokens = slices.Grow(o.Tokens, n)[:len(o.Tokens)+n]
+	o.Roles = slices.Grow(o.Roles, n)[:len(o.Roles)+n]
+	numbers, tokens, roles := o.Docs[len(o.Docs)-n:], o.Tokens[len(o.Tokens)-n:], o.Roles[len(o.Roles)-n:]
+	for j, d := range docs {
+		numbers[j] = d + shift
+		tokens[j] = c.tokens[d-base]
+		roles[j] = c.roles[d-base]
+	}
+}
+
 // give hands the run on.
 func (k *gatherer) give() error {
-	if len(k.locals) == 0 {
+	if len(k.run.Docs) == 0 {
 		return nil
 	}
-	g, names, locals := k.g, k.names, slices.Clone(k.locals)
-	o := &query.Run{
-		Session: k.run.Session, Docs: slices.Clone(k.run.Docs), Counts: slices.Clone(k.run.Counts), Tokens: slices.Clone(k.run.Tokens), Roles: slices.Clone(k.run.Roles),
-	}
-	o.At = func(i int) (query.Document, error) {
-		c := g.columns[locals[i]/columnDocs]
-		if err := c.unpack(); err != nil {
-			return query.Document{}, err
-		}
-		return c.document(int(locals[i]%columnDocs), query.NewDocID(o.Session, int64(o.Docs[i])), names), nil
-	}
+	err := k.found(&k.run)
 	k.clear()
-	return k.found(o)
+	return err
 }
 
 func (k *gatherer) clear() {
 	r := &k.run
-	r.Docs, r.Counts, r.Tokens, r.Roles, k.locals = r.Docs[:0], r.Counts[:0], r.Tokens[:0], r.Roles[:0], k.locals[:0]
+	r.Docs, r.Counts, r.Tokens, r.Roles, r.Places = r.Docs[:0], r.Counts[:0], r.Tokens[:0], r.Roles[:0], r.Places[:0]
 }
 
 // merged sorts spans and joins those that overlap, so that no document is

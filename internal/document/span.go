@@ -17,6 +17,15 @@ func Spans(text string, phrase []string) []Span {
 	return spans
 }
 
+// First returns where the first of those spans begins; ok is false if there is
+// none. It looks no further than the second.
+func First(text string, phrase []string) (start int, ok bool) {
+	for s := range spansOf(text, phrase) {
+		return s.Start, true
+	}
+	return 0, false
+}
+
 // CountSpans returns the number of spans that Spans would return.
 func CountSpans(text string, phrase []string) int {
 	n := 0
