@@ -81,7 +81,7 @@ type counters struct{ transactions, rows, statements atomic.Int64 }
 // Work is how much an Index has done since it was opened.
 type Work struct {
 	Transactions int64 // write transactions committed
-	Rows         int64 // rows they inserted, changed or deleted, those of the full-text index included
+	Rows         int64 // rows they inserted, changed or deleted
 	Statements   int64 // statements run, for reading and writing
 }
 
@@ -179,7 +179,7 @@ func (x *Index) Work() Work {
 }
 
 // count adds a committed transaction; before is the connection's total when it
-// began. The full-text index writes as late as in the commit.
+// began.
 func (x *Index) count(c *conn, before int64) {
 	x.work.transactions.Add(1)
 	x.work.rows.Add(c.db.TotalChanges() - before)

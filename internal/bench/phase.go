@@ -181,7 +181,7 @@ func grow(ctx context.Context, v *authz.View, s site, j job, got map[string]floa
 			return err
 		}
 		start := time.Now()
-		if err := find(ctx, v, query.SessionSearch{Query: appendText(i), Limit: 5}, true); err != nil {
+		if err := find(ctx, v, query.SessionSearch{Query: appendText(i), Match: query.Literal, Limit: 5}, true); err != nil {
 			return err
 		}
 		times.took(i-j.First, time.Since(start))
