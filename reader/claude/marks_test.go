@@ -206,3 +206,29 @@ func TestAPositionWithBrokenMarks(t *testing.T) {
 		}
 	}
 }
+
+// A mark is asked for nothing that stands behind the last event wanted, though
+// it be glued to it on one line.
+func TestWhatIsGluedBehindAWindow(t *testing.T) {
+	var b strings.Builder
+	parent := ""
+	for i := range 3 * markRecords {
+		id := fmt.Sprintf("u%d", i)
+		b.WriteString(lines(user(id, parent, "prompt")))
+		parent = id
+	}
+	seq := int64(3 * markRecords)
+	b.WriteString(strings.TrimSuffix(lines(user("v", parent, "asked for")), "\n") + lines(user("w", "", "a new root")))
+	src := project(t, b.String())
+	at := readertest.Checkpoints(t, New(), src)(seq)
+	if at.State == "" || at.Until != seq+1 {
+		t.Fatalf("no mark before event %d that ends behind it: %+v", seq, at)
+	}
+	var got []session.Event
+	if _, err := New().Window(t.Context(), src, at, seq, seq, session.Every(), func(r session.Raw) error {
+		got = append(got, r.Event)
+		return nil
+	}); err != nil || len(got) != 1 || got[0].NativeID != "v" {
+		t.Errorf("%v, %+v", err, got)
+	}
+}

@@ -21,7 +21,7 @@ import (
 // read from there on; which records are its own follows from them alone:
 //
 //   - a record that names an agent is of the run of that name;
-//   - else it is of its parent's run;
+//   - else it is of its parent's run, which is the first with such a record;
 //   - else it begins a run that is named by its own uuid, if it carries
 //     conversation.
 
@@ -76,9 +76,11 @@ func (rs *runs) of(r *record) *run {
 	return rs.byName[r.nameOfRun()]
 }
 
-// settled reports whether it is known which run a record belongs to.
+// settled reports whether it is known which run a record belongs to, and whether
+// its own identity is one of a run already.
 func (rs *runs) settled(r *record, seen filter) bool {
-	return jsonl.Filled(r.agent) || r.parent == 0 || rs.byID[r.parent] != nil || !seen.has(r.parent)
+	known := func(id uint64) bool { return id == 0 || rs.byID[id] != nil || !seen.has(id) }
+	return known(r.id) && (jsonl.Filled(r.agent) || known(r.parent))
 }
 
 // take puts a record into its run; ok is false if it belongs to none.
@@ -93,7 +95,7 @@ func (rs *runs) take(r *record, start, end int64) (ok bool) {
 		rs.add(to)
 	}
 	to.End = max(to.End, end)
-	if r.id != 0 {
+	if r.id != 0 && rs.byID[r.id] == nil { // of the run that has it first, whatever a position remembers
 		rs.byID[r.id] = to
 		to.IDs = binary.LittleEndian.AppendUint64(to.IDs, r.id)
 	}

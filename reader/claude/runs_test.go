@@ -347,3 +347,33 @@ func TestFindCallOfAnInlineSubagent(t *testing.T) {
 		}
 	}
 }
+
+// An identity that two runs have belongs to the one that had it first, however
+// the file was read and however little a position holds.
+func TestAnIdentityInTwoRuns(t *testing.T) {
+	text := lines(user("u1", "", "hello"), inline("", user("a0", "", "one"))[0], inline("", user("b0", "", "two"))[0],
+		inline("", user("x", "b0", "of two"))[0], inline("", user("x", "a0", "of one"))[0])
+	child := lines(inline("", user("y", "x", "whose"))[0])
+	src := project(t, text+child)
+	want := partsOf(t, src)
+	if len(want) != 2 || want[1].End != int64(len(text+child)) {
+		t.Fatalf("the child is not the first one's: %+v", want)
+	}
+	for _, most := range []room{{whole: 1 << 20}, {tail: 1}} {
+		if err := os.WriteFile(src.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ignore := func(session.Event) error { return nil }
+		tail, err := read(t.Context(), src, reader.Position{}, most, ignore)
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendTo(t, src.Path, child)
+		if tail, err = read(t.Context(), src, tail.Position, most, ignore); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, New().Parts(src, tail.Position.State)); diff != "" {
+			t.Errorf("%+v (-at once +in pieces):\n%s", most, diff)
+		}
+	}
+}

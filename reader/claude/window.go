@@ -37,8 +37,11 @@ func windowIn(ctx context.Context, f io.ReaderAt, size int64, src reader.Source,
 			last = min(to, at.Until-1)
 		}
 		err := w.read(ctx, d, at.Place.Offset, last)
-		if !errors.Is(err, errLost) && (err != nil || w.ended) || w.from > to {
+		switch lost := errors.Is(err, errLost); {
+		case err != nil && !lost:
 			return h, err
+		case w.ended && !lost, w.from > to: // what is glued behind the last event is not asked for
+			return h, nil
 		}
 	}
 	d := start(src)
