@@ -3,7 +3,7 @@
 STATICCHECK = tools/bin/staticcheck
 BENCH ?= -rounds 3
 
-.PHONY: check test race vet format lint vuln golden fuzz bench e2e
+.PHONY: check test race vet format lint vuln golden fuzz crash bench e2e
 
 check: vet format lint test
 
@@ -38,6 +38,10 @@ golden:
 fuzz:
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$p || exit 1; done; done
+
+# Kills writers and flips bits at random, more often than a test run does.
+crash:
+	go test ./sqlite -count=1 -run 'TestKilled|TestFlipped' -rounds 500
 
 # BENCH=-short takes a minute and fails by amounts of work only; without it, the
 # table of docs/performance.md (an hour).

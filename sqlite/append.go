@@ -191,7 +191,7 @@ func (w *writer) lastBlock(ctx context.Context, from, to query.DocID) (*textBloc
 
 func (w *writer) putBlock(ctx context.Context, b *textBlock) error {
 	return w.c.exec(ctx, `INSERT INTO texts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET size = excluded.size, data = excluded.data`,
-		int64(b.first), len(b.raw), w.c.x.enc.EncodeAll(b.raw, nil))
+		int64(b.first), len(b.raw), seal(int64(b.first), w.c.x.enc.EncodeAll(b.raw, nil)))
 }
 
 // numbers gives names the numbers that records hold in their stead, within one append.

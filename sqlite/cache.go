@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"sync"
+
+	"github.com/yorehq/yore/internal/postings"
 )
 
 // What a segment holds never changes, and no number of one is given again within
@@ -76,7 +78,24 @@ type memory struct {
 }
 
 func (r memory) Find(token, buf []byte) ([]byte, error) {
-	at := tokenKey{pieceKey{r.s.birth, pieceID(r.id, 0)}, string(token)}
+	return r.block(findBlock, "", token, buf)
+}
+
+func (r memory) Follow(token, buf []byte) ([]byte, error) {
+	if token == nil {
+		token = []byte{} // before all
+	}
+	data, err := r.block(followBlock, "\x00", token, buf) // which is in no token
+	if data == nil && err == nil && len(token) == 0 {
+		err = postings.ErrCorrupt // every segment has tokens
+	}
+	return data, err
+}
+
+// block returns the dictionary block that a statement finds for a token. Where
+// that is is remembered once the block was seen to begin as it is said to.
+func (r memory) block(sql, kind string, token, buf []byte) ([]byte, error) {
+	at := tokenKey{pieceKey{r.s.birth, pieceID(r.id, 0)}, kind + string(token)}
 	place := r.s.x.places.get(at)
 	if place == 0 {
 		c, err := r.s.connect(r.ctx)
@@ -84,27 +103,21 @@ func (r memory) Find(token, buf []byte) ([]byte, error) {
 			return nil, err
 		}
 		place = -1
-		err = c.rowsOf(r.ctx, `SELECT piece FROM terms WHERE segment = ? AND first <= ? ORDER BY first DESC LIMIT 1`, func(row row) error {
-			place = row.int(0) - at.id + 1
-			return nil
-		}, r.id, token)
+		data, err := source{r.ctx, c, r.id}.block(sql, buf, token, &place)
 		if err != nil {
 			return nil, err
 		}
+		if data != nil {
+			r.s.x.pieces.put(pieceKey{r.s.birth, place}, append([]byte(nil), data...))
+			place += 1 - at.id
+		}
 		r.s.x.places.put(at, place)
+		return data, nil
 	}
 	if place < 0 {
 		return nil, nil
 	}
 	return r.Piece(place-1, buf)
-}
-
-func (r memory) Follow(token, buf []byte) ([]byte, error) {
-	c, err := r.s.connect(r.ctx)
-	if err != nil {
-		return nil, err
-	}
-	return source{r.ctx, c, r.id}.Follow(token, buf)
 }
 
 func (r memory) Piece(n int64, buf []byte) ([]byte, error) {

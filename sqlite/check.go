@@ -116,9 +116,8 @@ func (x *Index) checkShard(ctx context.Context, workspace string, integrity bool
 	return h
 }
 
-// integrity reads every page and compares the full-text index with itself. A
-// kept connection will not do: the full-text check judges by the segments that
-// the connection saw last, and takes later ones for damage.
+// integrity reads every page, and then everything that the index is made of. A
+// kept connection will not do: its pages may be in memory, and sound.
 func (x *Index) integrity(ctx context.Context, at place, h *ShardHealth) error {
 	c, err := x.openPatiently(ctx, at, false)
 	if c == nil || err != nil {
@@ -126,11 +125,17 @@ func (x *Index) integrity(ctx context.Context, at place, h *ShardHealth) error {
 	}
 	c.broken = true // not to be kept
 	defer x.release(c)
-	return c.rowsOf(ctx, `PRAGMA integrity_check(1)`, func(r row) error {
+	err = c.rowsOf(ctx, `PRAGMA integrity_check(1)`, func(r row) error {
 		if said := r.text(0); said != "ok" {
 			h.Problem = said
-			x.condemn(c, damageError(said))
 		}
 		return nil
 	})
+	if err == nil && h.Problem == "" {
+		h.Problem, err = c.inspect(ctx)
+	}
+	if err == nil && h.Problem != "" {
+		x.condemn(c, damageError(h.Problem))
+	}
+	return err
 }

@@ -56,6 +56,7 @@ func (c *columns) reset() {
 	c.tokens, c.roles, c.rest = c.tokens[:0], c.roles[:0], c.rest[:0]
 }
 
+// pack packs documents as a row, still to be sealed.
 func (c *columns) pack(first, end int) []byte {
 	out := binary.AppendUvarint(nil, uint64(end-first))
 	for _, t := range c.tokens[first:end] {
@@ -76,13 +77,13 @@ func (c *columns) pack(first, end int) []byte {
 		}
 		before = r
 	}
-	return seal(out)
+	return out
 }
 
 // unpackColumns reads a row. What it returns does not change, and may be used by
 // any number of goroutines.
-func unpackColumns(data []byte) (*columns, error) {
-	data, err := unseal(data)
+func unpackColumns(id int64, data []byte) (*columns, error) {
+	data, err := unseal(id, data)
 	if err != nil {
 		return nil, err
 	}

@@ -20,11 +20,17 @@ type searched struct {
 	columns []*columns // by row; nil: not read yet
 }
 
-// searched returns the live segments.
-func (c *conn) searched(ctx context.Context) ([]*searched, error) {
+// searched returns the live segments, in which so many documents must live.
+func (c *conn) searched(ctx context.Context, documents int64) ([]*searched, error) {
 	all, err := c.segments(ctx, segmentLive)
 	if err != nil {
 		return nil, err
+	}
+	for _, one := range all {
+		documents -= one.docs - one.dead
+	}
+	if documents != 0 {
+		return nil, c.fail(ctx, damage) // a segment is missing, or one too many
 	}
 	out := make([]*searched, len(all)) // not nil: it was read
 	for i, one := range all {
@@ -55,7 +61,7 @@ func (s *snapshot) live(ctx context.Context) ([]*searched, error) {
 	}
 	c, err := s.connect(ctx)
 	if err == nil {
-		s.segments, err = c.searched(ctx)
+		s.segments, err = c.searched(ctx, s.totals.Documents)
 	}
 	return s.segments, err
 }
@@ -85,7 +91,7 @@ func (s *snapshot) column(ctx context.Context, g *searched, local uint32) (*colu
 			return nil, err
 		}
 		err = c.rowsOf(ctx, `SELECT data FROM columns WHERE id = ?`, func(r row) (err error) {
-			found, err = unpackColumns(r.blob(0))
+			found, err = unpackColumns(at.id, r.blob(0))
 			return err
 		}, at.id)
 		if err == nil && (found == nil || n >= len(g.columns)) {

@@ -99,7 +99,7 @@ func (x *Index) memoize(ctx context.Context, at place, c *conn) (*memo, error) {
 		m.names, err = c.named(ctx)
 	}
 	if err == nil {
-		m.segments, err = c.searched(ctx)
+		m.segments, err = c.searched(ctx, m.totals.Documents)
 	}
 	for _, g := range m.segments {
 		if err == nil {

@@ -48,6 +48,19 @@ type planInput struct {
 	Whole   bool
 }
 
+func (p *plan) pack() ([]byte, error) {
+	text, err := json.Marshal(p)
+	return seal(0, text), err
+}
+
+func unpackPlan(data []byte) (p plan, err error) {
+	text, err := unseal(0, data)
+	if err == nil && json.Unmarshal(text, &p) != nil {
+		err = damage
+	}
+	return p, err
+}
+
 // flush writes the documents that were gathered as a segment.
 func (w *writer) flush(ctx context.Context) error {
 	p := w.c.pending
@@ -90,7 +103,7 @@ func (c *counted) Block(first []byte, n int64, data []byte) error {
 }
 
 func (c *conn) newSegment(ctx context.Context, state int, runs []docRun, p plan) (id int64, err error) {
-	text, err := json.Marshal(p)
+	packed, err := p.pack()
 	if err != nil {
 		return 0, err
 	}
@@ -98,12 +111,13 @@ func (c *conn) newSegment(ctx context.Context, state int, runs []docRun, p plan)
 	if n := len(runs); n > 0 {
 		docs = runs[n-1].end()
 	}
-	err = c.exec(ctx, `INSERT INTO segments (state, docs, dead, size, runs, plan) VALUES (?, ?, 0, 0, ?, ?)`, state, int64(docs), packRuns(runs), string(text))
+	err = c.exec(ctx, `INSERT INTO segments (state, docs, dead, size, runs, plan) VALUES (?, ?, 0, 0, ?, ?)`, state, int64(docs), packRuns(runs), packed)
 	return c.db.LastInsertRowID(), err
 }
 
 func (c *conn) putColumns(ctx context.Context, segment int64, first int, data []byte) error {
-	return c.exec(ctx, `INSERT INTO columns VALUES (?, ?)`, pieceID(segment, int64(first/columnDocs)), data)
+	at := pieceID(segment, int64(first/columnDocs))
+	return c.exec(ctx, `INSERT INTO columns VALUES (?, ?)`, at, seal(at, data))
 }
 
 // cutSegments takes the documents of a session from n on out of all segments.
@@ -245,11 +259,9 @@ func (c *conn) inputsOf(ctx context.Context, running []segment) (map[int64]int64
 }
 
 func (c *conn) planOf(ctx context.Context, id int64) (p plan, err error) {
-	err = c.rowsOf(ctx, `SELECT plan FROM segments WHERE id = ?`, func(r row) error {
-		if json.Unmarshal([]byte(r.text(0)), &p) != nil {
-			return damage
-		}
-		return nil
+	err = c.rowsOf(ctx, `SELECT plan FROM segments WHERE id = ?`, func(r row) (err error) {
+		p, err = unpackPlan(r.blob(0))
+		return err
 	}, id)
 	return p, c.fail(ctx, err)
 }
@@ -333,11 +345,11 @@ func (c *conn) stepMerge(ctx context.Context, id, budget int64) (done bool, err 
 	if p.Progress.Done {
 		return true, c.endMerge(ctx, id, docs, p)
 	}
-	text, err := json.Marshal(p)
+	packed, err := p.pack()
 	if err != nil {
 		return false, err
 	}
-	return false, c.exec(ctx, `UPDATE segments SET plan = ? WHERE id = ?`, string(text), id)
+	return false, c.exec(ctx, `UPDATE segments SET plan = ? WHERE id = ?`, packed, id)
 }
 
 func (c *conn) endMerge(ctx context.Context, id, docs int64, p plan) error {
@@ -350,7 +362,7 @@ func (c *conn) endMerge(ctx context.Context, id, docs int64, p plan) error {
 	if docs == 0 {
 		state = segmentMerged
 	}
-	return c.exec(ctx, `UPDATE segments SET state = ?, plan = '' WHERE id = ?`, state, id)
+	return c.exec(ctx, `UPDATE segments SET state = ?, plan = x'' WHERE id = ?`, state, id)
 }
 
 // mergeColumns packs the columns of the documents from p.Columns to before end.
@@ -384,7 +396,7 @@ func (c *conn) columnsOf(ctx context.Context, id int64) (cols *columns, err erro
 		return c.merging.columns, nil
 	}
 	err = c.rowsOf(ctx, `SELECT data FROM columns WHERE id = ?`, func(r row) (err error) {
-		if cols, err = unpackColumns(r.blob(0)); err == nil {
+		if cols, err = unpackColumns(id, r.blob(0)); err == nil {
 			err = cols.unpack()
 		}
 		return err

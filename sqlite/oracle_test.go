@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -42,7 +43,8 @@ func TestIndexAgreesWithFullText(t *testing.T) {
 }
 
 // TestPurgeBesideAGivenUpView: a snapshot whose connection was taken and which
-// takes one again sees the same, although a purge wrote all segments anew.
+// takes one again sees the same, although a purge wrote all segments anew, or says
+// that it has to be taken again.
 func TestPurgeBesideAGivenUpView(t *testing.T) {
 	x := openAt(t, t.TempDir())
 	num := int64(0)
@@ -72,9 +74,14 @@ func TestPurgeBesideAGivenUpView(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer view.Close()
+	moved := false
 	look := func() (found []query.Posting) {
 		for _, phrase := range [][]string{{"alpha"}, {"beta", "alpha"}, {"gamma"}} {
 			some, err := query.Collect(t.Context(), view, phrase, nil)
+			if errors.Is(err, query.ErrMoved) {
+				moved = true
+				return nil
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +95,7 @@ func TestPurgeBesideAGivenUpView(t *testing.T) {
 	if done, err := x.Purge(t.Context(), workspace); !done || err != nil {
 		t.Fatalf("Purge = %v, %v", done, err)
 	}
-	if diff := cmp.Diff(before, look()); diff != "" || len(before) != 3 {
+	if diff := cmp.Diff(before, look()); diff != "" && !moved || len(before) != 3 {
 		t.Errorf("(-before the purge +behind it)\n%s", diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,13 @@ func TestMain(m *testing.M) {
 func child(dir, work string) error {
 	if work == "many" {
 		return childOfMany(dir)
+	}
+	if seed, ok := strings.CutPrefix(work, "kill "); ok {
+		n, err := strconv.ParseUint(seed, 10, 64)
+		if err != nil {
+			return err
+		}
+		return childOfKills(dir, n)
 	}
 	ctx := context.Background()
 	x, err := Open(ctx, Options{Dir: dir})

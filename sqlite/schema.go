@@ -22,7 +22,8 @@ const (
 	// 7: an index of segments of our own.
 	// 8: what a look at an unchanged log needs stands before what it does not.
 	// 9: what readers need to go on at checkpoints.
-	schemaVersion = 9
+	// 10: checksums of texts and plans, and over the numbers of rows.
+	schemaVersion = 10
 )
 
 // headerColumns are the columns of a session's header, in the order of

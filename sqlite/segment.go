@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"hash/crc32"
@@ -22,12 +23,14 @@ import (
 //   - columns: what ranking and filters need of its documents (columns.go), by
 //     segment<<24 | document/columnDocs.
 //
-// Pieces, columns and runs end in a checksum, so that damage is noticed and not
-// taken for an answer.
+// Pieces, columns, runs and plans end in a checksum, so that damage is noticed and
+// not taken for an answer; the checksum of a row that is found by its number is
+// over that too. The first token of a dictionary block is compared with the block
+// it leads to, and what lives in all segments with the shard's own counter.
 const segmentSchema = `
 CREATE TABLE segments (
 	id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, docs INTEGER NOT NULL, dead INTEGER NOT NULL,
-	size INTEGER NOT NULL, runs BLOB NOT NULL, plan TEXT NOT NULL
+	size INTEGER NOT NULL, runs BLOB NOT NULL, plan BLOB NOT NULL
 );
 CREATE TABLE pieces (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE terms (segment INTEGER, first BLOB, piece INTEGER NOT NULL, PRIMARY KEY (segment, first)) WITHOUT ROWID;
@@ -46,21 +49,26 @@ const pieceBits = 24
 
 func pieceID(segment, n int64) int64 { return segment<<pieceBits + n }
 
-// seal appends a checksum to what is stored.
-func seal(data []byte) []byte {
-	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli()))
+// seal appends a checksum to what is stored under a number; 0: under none.
+func seal(id int64, data []byte) []byte {
+	return binary.LittleEndian.AppendUint32(data, checksum(id, data))
 }
 
 // unseal checks and takes off the checksum.
-func unseal(data []byte) ([]byte, error) {
+func unseal(id int64, data []byte) ([]byte, error) {
 	n := len(data) - 4
-	if n < 0 || crc32.Checksum(data[:n], castagnoli()) != binary.LittleEndian.Uint32(data[n:]) {
+	if n < 0 || checksum(id, data[:n]) != binary.LittleEndian.Uint32(data[n:]) {
 		return nil, damage
 	}
 	return data[:n], nil
 }
 
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+func checksum(id int64, data []byte) uint32 {
+	var number [8]byte
+	binary.LittleEndian.PutUint64(number[:], uint64(id))
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(number[:], table), table, data)
+}
 
 // docRun says that the documents of a segment from local on, count of them, are
 // those of a session from n on.
@@ -94,11 +102,11 @@ func packRuns(runs []docRun) []byte {
 		out = binary.AppendUvarint(out, uint64(r.count))
 		end = r.end()
 	}
-	return seal(out)
+	return seal(0, out)
 }
 
 func unpackRuns(data []byte) ([]docRun, error) {
-	data, err := unseal(data)
+	data, err := unseal(0, data)
 	if err != nil {
 		return nil, err
 	}
@@ -187,31 +195,53 @@ type source struct {
 
 var _ postings.Source = source{}
 
-func (s source) one(sql string, buf []byte, args ...any) (data []byte, err error) {
+// What finds the dictionary block with the last first token that is not after a
+// token, and the first one that is.
+const (
+	findBlock   = `SELECT piece, data, first FROM terms LEFT JOIN pieces ON id = piece WHERE segment = ? AND first <= ? ORDER BY first DESC LIMIT 1`
+	followBlock = `SELECT piece, data, first FROM terms LEFT JOIN pieces ON id = piece WHERE segment = ? AND first > ? ORDER BY first LIMIT 1`
+)
+
+// block reads the dictionary block that a statement finds: its number, its bytes
+// and the token that it is said to begin with.
+func (s source) block(sql string, buf, token []byte, id *int64) (data []byte, err error) {
 	err = s.c.rowsOf(s.ctx, sql, func(r row) (err error) {
-		data, err = unseal(r.ColumnBlob(0, buf[:0]))
+		*id = r.int(0)
+		if data, err = unseal(*id, r.ColumnBlob(1, buf[:0])); err == nil && !bytes.Equal(postings.First(data), r.ColumnRawBlob(2)) {
+			err = damage
+		}
 		return err
-	}, args...)
+	}, s.id, token)
 	return data, s.c.fail(s.ctx, err)
 }
 
 func (s source) Find(token, buf []byte) ([]byte, error) {
-	return s.one(`SELECT data FROM terms JOIN pieces ON id = piece WHERE segment = ? AND first <= ? ORDER BY first DESC LIMIT 1`, buf, s.id, token)
+	var id int64
+	return s.block(findBlock, buf, token, &id)
 }
 
 func (s source) Follow(token, buf []byte) ([]byte, error) {
 	if token == nil {
-		return s.one(`SELECT data FROM terms JOIN pieces ON id = piece WHERE segment = ? ORDER BY first LIMIT 1`, buf, s.id)
+		token = []byte{} // before all
 	}
-	return s.one(`SELECT data FROM terms JOIN pieces ON id = piece WHERE segment = ? AND first > ? ORDER BY first LIMIT 1`, buf, s.id, token)
-}
-
-func (s source) Piece(n int64, buf []byte) ([]byte, error) {
-	data, err := s.one(`SELECT data FROM pieces WHERE id = ?`, buf, pieceID(s.id, n))
-	if data == nil && err == nil {
-		err = s.c.fail(s.ctx, damage)
+	var id int64
+	data, err := s.block(followBlock, buf, token, &id)
+	if data == nil && err == nil && len(token) == 0 {
+		err = s.c.fail(s.ctx, damage) // every segment has tokens
 	}
 	return data, err
+}
+
+func (s source) Piece(n int64, buf []byte) (data []byte, err error) {
+	id := pieceID(s.id, n)
+	err = s.c.rowsOf(s.ctx, `SELECT data FROM pieces WHERE id = ?`, func(r row) (err error) {
+		data, err = unseal(id, r.ColumnBlob(0, buf[:0]))
+		return err
+	}, id)
+	if data == nil && err == nil {
+		err = damage
+	}
+	return data, s.c.fail(s.ctx, err)
 }
 
 // sink writes a segment through a connection.
@@ -223,8 +253,9 @@ type sink struct {
 }
 
 func (s *sink) Piece(n int64, data []byte) error {
-	s.buf = seal(append(s.buf[:0], data...))
-	return s.c.exec(s.ctx, `INSERT INTO pieces VALUES (?, ?)`, pieceID(s.id, n), s.buf)
+	id := pieceID(s.id, n)
+	s.buf = seal(id, append(s.buf[:0], data...))
+	return s.c.exec(s.ctx, `INSERT INTO pieces VALUES (?, ?)`, id, s.buf)
 }
 
 func (s *sink) Block(first []byte, n int64, data []byte) error {

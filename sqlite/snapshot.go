@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -275,7 +276,7 @@ func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
 		return nil
 	}, s.kept(), int64(query.NewDocID(id.Session(), 0)), int64(id))
 	if err != nil || first == 0 {
-		return "", err
+		return "", errors.Join(err, s.textless(ctx, id))
 	}
 	if packed != nil {
 		block, err := unpack(s.x.dec, first, packed)
@@ -285,7 +286,25 @@ func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
 		s.block = block
 	}
 	text, err := s.block.text(id)
+	if text == "" && err == nil {
+		return "", s.textless(ctx, id)
+	}
 	return text, s.c.fail(ctx, err)
+}
+
+// textless makes sure that a document whose text was not found has none.
+func (s *snapshot) textless(ctx context.Context, id query.DocID) error {
+	points := uint32(0)
+	err := s.c.rowsOf(ctx, `SELECT data FROM records WHERE block = ?`, func(r row) error {
+		if one, err := decodeRecord(r.ColumnRawBlob(0), slotOf(id)); err == nil {
+			points = one.points
+		}
+		return nil
+	}, blockOf(id))
+	if err == nil && points > 0 {
+		err = s.c.fail(ctx, damage)
+	}
+	return err
 }
 
 // kept is the number of the first document of the block in memory, -1 if there

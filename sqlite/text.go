@@ -84,7 +84,12 @@ func (b *textBlock) cut(from query.DocID) error {
 	return err
 }
 
+// unpack reads a row of texts.
 func unpack(dec *zstd.Decoder, first query.DocID, packed []byte) (textBlock, error) {
+	packed, err := unseal(int64(first), packed)
+	if err != nil {
+		return textBlock{}, err
+	}
 	raw, err := dec.DecodeAll(packed, nil)
 	if err != nil {
 		return textBlock{}, fmt.Errorf("%w: %w", damage, err)

@@ -79,8 +79,11 @@ func (l *List) entry(src Source, r *bytesReader) error {
 // Find looks a token up. It returns false if the segment does not hold it.
 func (l *List) Find(src Source, token []byte) (bool, error) {
 	data, err := src.Find(token, nil)
-	if err != nil || data == nil {
+	if err != nil {
 		return false, err
+	}
+	if data == nil {
+		return false, absent(src, nil, token)
 	}
 	e := entries{r: bytesReader{data: data}}
 	for e.next() {
@@ -95,7 +98,31 @@ func (l *List) Find(src Source, token []byte) (bool, error) {
 	if e.r.bad {
 		return false, ErrCorrupt
 	}
-	return false, nil
+	return false, absent(src, First(data), token)
+}
+
+// absent makes sure that a token that is behind all of a dictionary block, which
+// begins with first, is not in a later one: the search for its block may have
+// been led astray by damage. nil is the place before all blocks.
+func absent(src Source, first, token []byte) error {
+	next, err := src.Follow(first, nil)
+	if err != nil || next == nil {
+		return err
+	}
+	if bytes.Compare(First(next), token) <= 0 {
+		return ErrCorrupt
+	}
+	return nil
+}
+
+// First returns the token that a dictionary block begins with; it points into
+// the block. nil: it is no block.
+func First(block []byte) []byte {
+	r := bytesReader{data: block}
+	if r.uint() != 0 {
+		return nil
+	}
+	return r.take(r.size(len(block)))
 }
 
 // entries walks the entries of a dictionary block. After next, the list has to
