@@ -31,8 +31,8 @@ func killedTexts(s, v int) (texts []string) {
 		random := rand.New(rand.NewPCG(uint64(s), uint64(i)))
 		var b strings.Builder
 		most := 200
-		if s < 3 {
-			most = 9000 // so that merges take several transactions
+		if s < 2 {
+			most = 5000 // so that merges take several transactions
 		}
 		for range 1 + random.IntN(most) {
 			fmt.Fprintf(&b, "w%d u%x ", random.IntN(60), random.Uint32())

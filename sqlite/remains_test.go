@@ -143,3 +143,69 @@ func remains(t *testing.T, dir string) {
 		}
 	}
 }
+
+// TestPurgeInterrupted stops a purge after every number of its steps, and lets
+// another process end it. What was deleted may stand in the plan of a merge.
+func TestPurgeInterrupted(t *testing.T) {
+	for steps := range 3 {
+		x := openAt(t, t.TempDir())
+		random := rand.New(rand.NewPCG(uint64(steps), 52))
+		err := x.Write(t.Context(), workspace, func(w ingest.Writer) error {
+			for i := range 8 {
+				prefix := []string{"kk", gonePrefix}[i%2]
+				st := ingest.Stored{Source: fmt.Sprint("/logs/", prefix, i), LastStep: -1}
+				if err := w.Put(t.Context(), &st); err != nil {
+					return err
+				}
+				var texts []string
+				for range 8 {
+					texts = append(texts, scattered(random, string(rune('a'+random.IntN(26)))+prefix, 13_000))
+				}
+				if err := w.Append(t.Context(), st.Num, batch(0, texts...)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = x.Write(t.Context(), workspace, func(w ingest.Writer) error {
+			all, err := w.Stored(t.Context(), ingest.StoredLookup{})
+			for _, st := range all {
+				if err == nil && strings.Contains(st.Source, gonePrefix) {
+					err = w.Delete(t.Context(), st.Num)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := x.acquire(t.Context(), x.shardOf(workspace), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range steps {
+			err := c.transaction(t.Context(), func() error {
+				_, err := c.purgeStep(t.Context())
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.release(c)
+		y := openAt(t, x.dir)
+		if health, err := y.Check(t.Context(), true); err != nil || health.Shards[0].Problem != "" || !health.Shards[0].PurgeDue {
+			t.Fatalf("%d steps: Check = %+v, %v", steps, health, err)
+		}
+		if done, err := y.Purge(t.Context(), workspace); !done || err != nil {
+			t.Fatalf("%d steps: Purge = %v, %v", steps, done, err)
+		}
+		remains(t, x.dir)
+		if health, err := y.Check(t.Context(), true); err != nil || health.Shards[0].Problem != "" || health.Shards[0].PurgeDue {
+			t.Fatalf("%d steps: Check = %+v, %v", steps, health, err)
+		}
+	}
+}

@@ -27,8 +27,8 @@ session.
 
 It reads every log that has changed since it was last read, in every workspace.
 With --quick it reads only the headers of new files, and reports what is known of
-the rest; with --deep it also checks every page of the index. Its last line says
-what was checked.
+the rest; with --deep it also checks every page of the index, and its parts against
+each other. Its last line says what was checked.
 
 The exit code is 3 when something is wrong.`,
 		Example: `  yore doctor
