@@ -21,9 +21,10 @@ const purgeBytes = 4 << 20
 
 // Purge takes deleted text off the disk: deleted rows are overwritten at once
 // (secure_delete), but tokens stay in the lists of segments until these are
-// written anew, and earlier pages in the write-ahead log until it is truncated.
+// written anew, rows that were moved in gaps of pages until the file is, and
+// earlier pages in the write-ahead log until it is truncated.
 // Each step is a transaction of its own. It returns false and no error when the
-// context's deadline or a reader's open snapshot stopped it; the shard remembers
+// context's deadline or another process, by an open snapshot or as a writer, stopped it; the shard remembers
 // what is left.
 func (x *Index) Purge(ctx context.Context, workspace string) (done bool, err error) {
 	probe, err := x.acquire(ctx, x.shardOf(workspace), false)
@@ -50,8 +51,8 @@ func (x *Index) Purge(ctx context.Context, workspace string) (done bool, err err
 	return false, err
 }
 
-// errHeld says that a reader holds the log.
-const errHeld = held("a reader holds the write-ahead log")
+// errHeld says that a reader holds the log, or a writer the database.
+const errHeld = held("another process holds the database")
 
 type held string
 
@@ -68,6 +69,9 @@ func (c *conn) purge(ctx context.Context, due int64) error {
 		}
 	}
 	if c.x.memory == "" {
+		if err := c.compact(ctx); err != nil {
+			return err
+		}
 		if err := c.truncate(ctx); err != nil {
 			return err
 		}
@@ -120,6 +124,25 @@ func (c *conn) purgeStep(ctx context.Context) (due int64, err error) {
 		}
 	}
 	return purgeMerge, c.proceed(ctx, purgeBytes)
+}
+
+// compactMost is the largest database that is written anew at the end of a
+// purge: it is in memory meanwhile, and no other process can write.
+const compactMost = 96 << 20
+
+// compact writes the database anew. A row that SQLite moved to another page, to
+// keep pages evenly full, may have left its bytes in the gap where it stood, and
+// secure_delete overwrites only the row that is deleted, not what it left.
+func (c *conn) compact(ctx context.Context) error {
+	size, err := c.integer(ctx, `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`)
+	if err != nil || size > compactMost {
+		return err
+	}
+	err = c.rawExec(ctx, `VACUUM`)
+	if isBusy(err) && ctx.Err() == nil {
+		return errHeld
+	}
+	return c.fail(ctx, err)
 }
 
 // truncate empties the write-ahead log, once no reader needs it.

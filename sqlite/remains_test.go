@@ -209,3 +209,66 @@ func TestPurgeInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// TestPurgeLeavesNothingOfGrownSessions lets sessions grow in turn, as agents'
+// logs do: SQLite then moves rows from page to page, and does not wipe where they
+// stood. Texts so short are stored as they are.
+func TestPurgeLeavesNothingOfGrownSessions(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	random := rand.New(rand.NewPCG(1, 53))
+	const sessions = 24
+	all := make([]ingest.Stored, sessions)
+	for round := range 40 {
+		err := x.Write(t.Context(), workspace, func(w ingest.Writer) error {
+			for i := range all {
+				st := &all[i]
+				prefix := []string{"kk", gonePrefix}[i%2]
+				title := strings.Repeat(fmt.Sprint(prefix, "title"), 1+random.IntN(4))
+				st.Source, st.Title, st.LastStep = fmt.Sprint("/logs/", prefix, i), &title, -1
+				st.Header = session.Header{Agent: session.DSH, ID: session.ID(fmt.Sprint(prefix, i)), Cwd: workspace}
+				if err := w.Put(t.Context(), st); err != nil {
+					return err
+				}
+				if random.IntN(2) == 0 {
+					continue
+				}
+				n := 1 + random.IntN(3)
+				var texts []string
+				for range n {
+					texts = append(texts, scattered(random, string(rune('a'+random.IntN(26)))+prefix, 1+random.IntN(30)))
+				}
+				if err := w.Append(t.Context(), st.Num, batch(st.Events, texts...)); err != nil {
+					return err
+				}
+				st.Events += int64(n)
+				if err := w.Put(t.Context(), st); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(round, err)
+		}
+	}
+	err := x.Write(t.Context(), workspace, func(w ingest.Writer) error {
+		for i := range all {
+			if i%2 == 1 {
+				if err := w.Delete(t.Context(), all[i].Num); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := x.Purge(t.Context(), workspace); !done || err != nil {
+		t.Fatalf("Purge = %v, %v", done, err)
+	}
+	remains(t, x.dir)
+	if health, err := x.Check(t.Context(), true); err != nil || health.Shards[0].Problem != "" || health.Shards[0].PurgeDue {
+		t.Errorf("Check = %+v, %v", health, err)
+	}
+}
