@@ -19,7 +19,7 @@ import (
 )
 
 // rounds is how often the tests of damage and of kills try. A minute's worth is 500.
-var rounds = flag.Int("rounds", 40, "how often to damage and to kill")
+var rounds = flag.Int("rounds", 20, "how often to damage and to kill")
 
 // flipped is an index that is copied, damaged in one bit, and asked.
 type flipped struct {
