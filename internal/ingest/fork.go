@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
@@ -27,10 +28,9 @@ import (
 // would be found twice.
 //
 // Of two members that share a beginning one is always the later, so that each
-// event is the own one of one member alone. Subagents that stand in their
-// sessions' files are copied with them and are families too, wherever an archive
-// keeps them apart. Indexing goes from new to old, so that a fork may be in the
-// index before its origin, and a log may be seen while its copies are still
+// event is the own one of one member alone. Subagents that are copied with their
+// sessions are families too. Indexing goes from new to old, so that a fork may be
+// in the index before its origin, and a log may be seen while its copies are still
 // being written: every new member, and every growth of one that has nothing of
 // its own yet, relates the whole family anew.
 
@@ -60,7 +60,7 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 	}
 	var family []*member
 	for _, other := range rows {
-		if other.Header.Agent == s.Header.Agent && other.Header.Origin == s.Header.Origin && other.Problem == nil {
+		if related(&other.Header, &s.Header) && other.Problem == nil {
 			family = append(family, &member{s: other})
 		}
 	}
@@ -86,6 +86,14 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 		}
 	}
 	return nil
+}
+
+// related reports whether two sessions that begin alike can be copies. Subagents
+// keep their names behind that of their session; those with others may only have
+// been given the same context.
+func related(a, b *session.Header) bool {
+	name := func(h *session.Header) session.ID { return h.ID[strings.LastIndexByte(string(h.ID), '/')+1:] }
+	return a.Agent == b.Agent && a.Origin == b.Origin && (a.Origin == "" || name(a) == name(b))
 }
 
 // load reads which events of a log have ids of their own.

@@ -249,3 +249,24 @@ func TestArchivedPartsOfForks(t *testing.T) {
 		}
 	}
 }
+
+// Subagents' files that were copied with their session are forks too, but two
+// that one session gave the same context stay what they are.
+func TestCopiedSubagentsWithFiles(t *testing.T) {
+	f := newFamily(t, 1)
+	for _, id := range []string{"s", "t"} {
+		f.put(0, id, f.row(id, "r0", "", 0, ""))
+		for i, agent := range []string{"a1", "a2"} {
+			f.put(0, filepath.Join(id, "subagents", "agent-"+agent), f.inline(id, "c0", "", 1)+f.inline(id, "c1"+agent, "c0", 2+i))
+		}
+	}
+	want := map[string]string{
+		"s/agent-a1": "s 0", "s/agent-a2": "s 0", "t/agent-a1": "s/agent-a1 2", "t/agent-a2": "s/agent-a2 2",
+	}
+	got := f.parents()
+	delete(got, "s")
+	delete(got, "t")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
