@@ -114,6 +114,10 @@ func (s *search) within() []Span {
 	return nil
 }
 
+// fewViews is how many shards may well stay open during a search. Of more, each is
+// asked for as much as possible at once.
+const fewViews = 8
+
 // each hands the documents that hold the whole phrase to visit, run by run with
 // their scores, those of sessions that may be shown. A run of a single token is
 // valid during the call alone; of a phrase all are kept until its frequency is
@@ -123,7 +127,7 @@ func (s *search) each(ctx context.Context, within []Span, visit func(v *view, en
 		return nil
 	}
 	var single []string
-	if len(s.phrase) == 1 && s.order == Relevance && s.only == nil {
+	if len(s.phrase) == 1 && s.order == Relevance && s.only == nil && len(s.views) <= fewViews {
 		single = s.phrase
 	}
 	holding, err := s.total(ctx, single)
@@ -154,6 +158,9 @@ func (s *search) each(ctx context.Context, within []Span, visit func(v *view, en
 			kept[i], df = append(kept[i], r.Clone()), df+int64(len(r.Docs))
 			return nil
 		})
+		if err == nil && len(s.views) > fewViews {
+			_, err = v.snap.Totals(ctx, s.phrase[:min(len(s.phrase), maxTerms)]) // the partial part will ask, when the shard is closed
+		}
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ type sums struct {
 	view   *view
 	first  map[int64]int // where each session's documents begin, by its number
 	scores []float64
-	counts []int32 // occurrences of any token; 0: holds none
+	counts []int32 // occurrences of any token; 0: holds none; below 0: does not pass
 	roles  []Role
 }
 
@@ -58,8 +58,23 @@ func (s *search) add(ctx context.Context) ([]*sums, error) {
 				if !ok {
 					return nil
 				}
+				en := v.sessions[r.Session]
+				plain := s.plain(en)
 				for i, d := range r.Docs {
 					at := first + int(d)
+					if t.counts[at] < 0 {
+						continue
+					}
+					if !plain && t.counts[at] == 0 {
+						_, ok, err := s.look(ctx, v, en, r, i)
+						if err != nil {
+							return err
+						}
+						if !ok {
+							t.counts[at] = -1
+							continue
+						}
+					}
 					t.scores[at] += s.stats.term(idf, int32(r.Counts[i]), r.Tokens[i])
 					t.counts[at] += int32(r.Counts[i])
 					t.roles[at] = r.Roles[i]
@@ -89,8 +104,8 @@ func (t *sums) best(en *entry) int64 {
 	return best
 }
 
-// resolve returns the best documents of a session that pass and are not in
-// skip, in order; want 0: all of them.
+// resolve returns the best documents of a session that are not in skip, in
+// order; want 0: all of them.
 func (s *search) resolve(ctx context.Context, t *sums, en *entry, skip map[DocID]bool, want int) ([]*hit, error) {
 	type scored struct {
 		doc   DocID
@@ -124,13 +139,7 @@ func (s *search) resolve(ctx context.Context, t *sums, en *entry, skip map[DocID
 			return nil, err
 		}
 		for i, d := range docs {
-			pass, err := s.passes(ctx, t.view, en, d)
-			if err != nil {
-				return nil, err
-			}
-			if pass {
-				out = append(out, &hit{view: t.view, session: en, doc: d, count: t.counts[group[i].at], score: group[i].score})
-			}
+			out = append(out, &hit{view: t.view, session: en, doc: d, count: t.counts[group[i].at], score: group[i].score})
 		}
 	}
 	slices.SortFunc(out, compareHits)

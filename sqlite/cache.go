@@ -46,27 +46,32 @@ func (k *kept[K, V]) put(at K, v V) {
 const (
 	mostColumns = 6000     // rows, of some 3 KB each, or 23 KB once all of it was asked for
 	mostPieces  = 24 << 20 // bytes
-	mostPlaces  = 1 << 16  // tokens in segments
+	mostEntries = 16 << 20 // bytes
 )
 
 // tokenKey names a token in a segment.
 type tokenKey struct {
-	pieceKey // of the segment's first piece
-	token    string
+	segment pieceKey // its first piece
+	token   string
+}
+
+// entry is what the dictionary of a segment says of a token.
+type entry struct {
+	block []byte // a dictionary block with its entry alone; nil: the segment lacks it
 }
 
 // caches are what an index keeps of segments.
 type caches struct {
 	columns kept[pieceKey, *columns]
 	pieces  kept[pieceKey, []byte]
-	places  kept[tokenKey, int64] // number+1 of the dictionary block that a token would be in; -1: none
+	entries kept[tokenKey, *entry]
 }
 
 func newCaches() caches {
 	return caches{
 		columns: kept[pieceKey, *columns]{most: mostColumns, size: func(*columns) int { return 1 }},
 		pieces:  kept[pieceKey, []byte]{most: mostPieces, size: func(b []byte) int { return len(b) + 64 }},
-		places:  kept[tokenKey, int64]{most: mostPlaces, size: func(int64) int { return 1 }},
+		entries: kept[tokenKey, *entry]{most: mostEntries, size: func(e *entry) int { return len(e.block) + 128 }},
 	}
 }
 
@@ -78,46 +83,31 @@ type memory struct {
 }
 
 func (r memory) Find(token, buf []byte) ([]byte, error) {
-	return r.block(findBlock, "", token, buf)
-}
-
-func (r memory) Follow(token, buf []byte) ([]byte, error) {
-	if token == nil {
-		token = []byte{} // before all
-	}
-	data, err := r.block(followBlock, "\x00", token, buf) // which is in no token
-	if data == nil && err == nil && len(token) == 0 {
-		err = postings.ErrCorrupt // every segment has tokens
-	}
-	return data, err
-}
-
-// block returns the dictionary block that a statement finds for a token. Where
-// that is is remembered once the block was seen to begin as it is said to.
-func (r memory) block(sql, kind string, token, buf []byte) ([]byte, error) {
-	at := tokenKey{pieceKey{r.s.birth, pieceID(r.id, 0)}, kind + string(token)}
-	place := r.s.x.places.get(at)
-	if place == 0 {
+	at := tokenKey{pieceKey{r.s.birth, pieceID(r.id, 0)}, string(token)}
+	known := r.s.x.entries.get(at)
+	if known == nil {
 		c, err := r.s.connect(r.ctx)
 		if err != nil {
 			return nil, err
 		}
-		place = -1
-		data, err := source{r.ctx, c, r.id}.block(sql, buf, token, &place)
-		if err != nil {
+		known = &entry{}
+		if known.block, err = postings.Only(source{r.ctx, c, r.id}, token, buf); err != nil {
 			return nil, err
 		}
-		if data != nil {
-			r.s.x.pieces.put(pieceKey{r.s.birth, place}, append([]byte(nil), data...))
-			place += 1 - at.id
-		}
-		r.s.x.places.put(at, place)
-		return data, nil
+		r.s.x.entries.put(at, known)
 	}
-	if place < 0 {
+	if known.block == nil {
 		return nil, nil
 	}
-	return r.Piece(place-1, buf)
+	return append(buf[:0], known.block...), nil
+}
+
+func (r memory) Follow(token, buf []byte) ([]byte, error) {
+	c, err := r.s.connect(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return source{r.ctx, c, r.id}.Follow(token, buf)
 }
 
 func (r memory) Piece(n int64, buf []byte) ([]byte, error) {

@@ -70,11 +70,11 @@ func (c *conn) setUp(ctx context.Context) error {
 	}
 	c.db.SetInterrupt(ctx)
 	// A reader too may have to make an older schema anew.
-	settings := `PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000;`
-	if c.writer {
-		settings += `PRAGMA cache_size = -16000;`
+	if !c.writer {
+		return c.execAll(`PRAGMA cache_size = -4000`) // a search over many shards opens each anew
 	}
-	return c.execAll(settings)
+	return c.execAll(`PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;
+		PRAGMA journal_size_limit = 4194304`)
 }
 
 // guard turns a panic of the driver into an error: it panics when its memory

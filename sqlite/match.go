@@ -375,7 +375,11 @@ func (s *snapshot) Complete(ctx context.Context, prefix string) (map[string]int6
 	}
 	found := map[string]int64{}
 	for _, g := range segments {
-		err := postings.Complete(memory{ctx, s, g.id}, []byte(prefix), func(token []byte, docs uint32) {
+		c, err := s.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		err = postings.Complete(source{ctx, c, g.id}, []byte(prefix), func(token []byte, docs uint32) {
 			found[string(token)] += int64(docs)
 		})
 		if err != nil {

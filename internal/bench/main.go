@@ -20,7 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
+	"strings"
 	"time"
 )
 
@@ -116,8 +116,10 @@ func process(j job) (out outcome, err error) {
 	if err := cmd.Run(); err != nil {
 		return out, fmt.Errorf("%s of %s: %w", j.Phase, filepath.Base(filepath.Dir(j.Site)), err)
 	}
-	out = outcome{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak(cmd.ProcessState.SysUsage()), map[string]float64{}}
-	return out, json.Unmarshal(said.Bytes(), &out.got)
+	out = outcome{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), got: map[string]float64{}}
+	err = json.Unmarshal(said.Bytes(), &out.got)
+	out.memory = int64(out.got["memory"])
+	return out, err
 }
 
 // child does a job and says on standard output what it found.
@@ -130,21 +132,23 @@ func child(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	got["memory"] = peak()
 	return json.NewEncoder(os.Stdout).Encode(got)
 }
 
-// peak digs the largest resident size out of what the system tells of a
-// process. Only Linux is trusted for the unit, kilobytes.
-func peak(usage any) int64 {
-	v := reflect.Indirect(reflect.ValueOf(usage))
-	if v.Kind() != reflect.Struct {
+// peak returns the largest resident size of this process in bytes; 0: the system
+// does not tell. What a parent is told of its child counts the parent's own
+// memory from before the child became another program.
+func peak() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
 		return 0
 	}
-	if _, err := os.Stat("/proc/self"); err != nil {
-		return 0
-	}
-	if f := v.FieldByName("Maxrss"); f.IsValid() && f.CanInt() {
-		return f.Int() << 10
+	for line := range strings.Lines(string(status)) {
+		var kilobytes float64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kilobytes); n == 1 {
+			return kilobytes * 1024
+		}
 	}
 	return 0
 }

@@ -1,6 +1,44 @@
 package postings
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
+
+// Only returns a dictionary block with the entry of one token alone, nil if the
+// segment lacks it: what a lookup needs of the dictionary, to be kept. Before it
+// says that a token is lacking it makes sure that the search for its block was
+// not led astray by damage.
+func Only(src Source, token, buf []byte) ([]byte, error) {
+	block, err := src.Find(token, buf)
+	if err != nil {
+		return nil, err
+	}
+	e := entries{r: bytesReader{data: block}}
+	for e.next() {
+		c := bytes.Compare(e.token, token)
+		if c > 0 {
+			return nil, nil
+		}
+		start := e.r.at
+		if e.skip(); e.r.bad {
+			return nil, ErrCorrupt
+		}
+		if c == 0 {
+			only := appendUint(appendUint(nil, 0), uint32(len(token)))
+			return slices.Concat(only, token, block[start:e.r.at]), nil
+		}
+	}
+	if e.r.bad {
+		return nil, ErrCorrupt
+	}
+	// It is behind the whole block, or before all of them; the next must be behind it.
+	next, err := src.Follow(First(block), nil)
+	if err == nil && next != nil && bytes.Compare(First(next), token) <= 0 {
+		err = ErrCorrupt
+	}
+	return nil, err
+}
 
 // completeBlocks is how many dictionary blocks of a segment a completion reads
 // at most: some ten thousand tokens.

@@ -79,11 +79,8 @@ func (l *List) entry(src Source, r *bytesReader) error {
 // Find looks a token up. It returns false if the segment does not hold it.
 func (l *List) Find(src Source, token []byte) (bool, error) {
 	data, err := src.Find(token, nil)
-	if err != nil {
+	if data == nil || err != nil {
 		return false, err
-	}
-	if data == nil {
-		return false, absent(src, nil, token)
 	}
 	e := entries{r: bytesReader{data: data}}
 	for e.next() {
@@ -98,21 +95,7 @@ func (l *List) Find(src Source, token []byte) (bool, error) {
 	if e.r.bad {
 		return false, ErrCorrupt
 	}
-	return false, absent(src, First(data), token)
-}
-
-// absent makes sure that a token that is behind all of a dictionary block, which
-// begins with first, is not in a later one: the search for its block may have
-// been led astray by damage. nil is the place before all blocks.
-func absent(src Source, first, token []byte) error {
-	next, err := src.Follow(first, nil)
-	if err != nil || next == nil {
-		return err
-	}
-	if bytes.Compare(First(next), token) <= 0 {
-		return ErrCorrupt
-	}
-	return nil
+	return false, nil
 }
 
 // First returns the token that a dictionary block begins with; it points into
