@@ -375,7 +375,11 @@ func (d *decoder) again(r *record, old *node, ps []piece) {
 			ev.Op = *op
 		}
 	}
-	d.emit(ev, nil, nil)
+	var said func() session.Body
+	if !same { // other words are told, although they take no place
+		said, old.content = ps[0].body, r.hashContent()
+	}
+	d.emit(ev, nil, said)
 }
 
 // kindOf is the type of a node's only event on the surface.

@@ -79,6 +79,15 @@ func TestTraps(t *testing.T) {
 			[]string{helloEvent, yesEvent, "assistant/message replace 1-1 of [1] assistant: perhaps"}, []string{"u1", "a1"},
 		},
 		{
+			"a dead record written again with other words has them, and takes no place",
+			lines(hello, yes, user("u2", "", "new"), answer("a1", "u1", "m1", textBlock("perhaps")), answer("a1", "u1", "m1", textBlock("perhaps"))),
+			[]string{
+				helloEvent, yesEvent, "claude/clear select -1 []", "user/message append human: new",
+				"claude/assistant/again assistant: perhaps", "claude/assistant/again",
+			},
+			[]string{"u2"},
+		},
+		{
 			"a dead record written again below a live one comes back",
 			lines(hello, yes, compactBoundary("b", object{}), compactSummary("s", "b", "sum"), answer("a1", "s", "m1", textBlock("yes"))),
 			[]string{
