@@ -240,7 +240,7 @@ func (x *Index) create(ctx context.Context, at place) error {
 	if err != nil {
 		return err
 	}
-	if err = c.execAll(`PRAGMA journal_mode = MEMORY; BEGIN`); err == nil {
+	if err = c.execAll(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = MEMORY; BEGIN`); err == nil {
 		if err = c.build(ctx, at); err == nil {
 			err = c.execAll(`COMMIT; PRAGMA journal_mode = WAL`)
 		}

@@ -21,7 +21,7 @@ import (
 // documents that die meanwhile are cut from the inputs and from it alike. The
 // last step makes it live and its inputs merged; these are removed in steps too.
 const (
-	fanIn      = 6        // segments of a size that are merged
+	fanIn      = 8        // segments of a size that are merged; each size is as many times the one before
 	smallest   = 16 << 10 // bytes of the smallest size
 	atOnce     = 1 << 20  // bytes of inputs up to which a merge is small
 	largest    = 256 << 20
@@ -32,7 +32,7 @@ const (
 
 // tier is the size class of a segment.
 func tier(size int64) int {
-	return bits.Len64(uint64(size/smallest)) / 2
+	return bits.Len64(uint64(size/smallest)) / 3
 }
 
 // plan is a merge under way, kept with the segment that it makes.

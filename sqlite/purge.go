@@ -19,7 +19,8 @@ const (
 // purgeBytes bounds one step of a purge.
 const purgeBytes = 4 << 20
 
-// Purge takes deleted text off the disk: deleted rows are overwritten at once
+// Purge does what is left to do when nobody waits. It finishes merges, and takes
+// deleted text off the disk: deleted rows are overwritten at once
 // (secure_delete), but tokens stay in the lists of segments until these are
 // written anew, rows that were moved in gaps of pages until the file is, and
 // earlier pages in the write-ahead log until it is truncated.
@@ -32,8 +33,12 @@ func (x *Index) Purge(ctx context.Context, workspace string) (done bool, err err
 		return err == nil, err
 	}
 	due, err := probe.integer(ctx, `SELECT purge FROM shard`)
+	rest := false
+	if err == nil && due == 0 {
+		rest, err = probe.unfinished(ctx)
+	}
 	x.release(probe)
-	if err != nil || due == 0 {
+	if err != nil || due == 0 && !rest {
 		return err == nil, err
 	}
 	c, err := x.acquire(ctx, x.shardOf(workspace), true)
@@ -41,7 +46,11 @@ func (x *Index) Purge(ctx context.Context, workspace string) (done bool, err err
 		return false, err
 	}
 	defer x.release(c)
-	err = c.purge(ctx, due)
+	if rest {
+		err = c.finish(ctx)
+	} else {
+		err = c.purge(ctx, due)
+	}
 	switch {
 	case err == nil:
 		return true, nil
@@ -49,6 +58,41 @@ func (x *Index) Purge(ctx context.Context, workspace string) (done bool, err err
 		return false, nil
 	}
 	return false, err
+}
+
+// finishBytes bounds how much of unfinished merges one call does.
+const finishBytes = 64 << 20
+
+// unfinished reports whether merges are under way or many pages are free.
+func (c *conn) unfinished(ctx context.Context) (bool, error) {
+	n, err := c.integer(ctx, `SELECT count(*) FROM segments WHERE state <> ?`, segmentLive)
+	if n > 0 || err != nil {
+		return n > 0, err
+	}
+	n, err = c.integer(ctx, `SELECT freelist_count > 64 AND freelist_count > page_count / 32 FROM pragma_freelist_count, pragma_page_count, pragma_auto_vacuum WHERE auto_vacuum = 2`)
+	return n > 0, err
+}
+
+// finish does what writes would do of merges bit by bit, since nobody waits now,
+// and gives free pages back.
+func (c *conn) finish(ctx context.Context) error {
+	for done := int64(0); done < finishBytes; done += purgeBytes {
+		more, err := c.unfinished(ctx)
+		if !more || err != nil {
+			return err
+		}
+		err = c.transaction(ctx, func() error {
+			n, err := c.integer(ctx, `SELECT count(*) FROM segments WHERE state <> ?`, segmentLive)
+			if err != nil || n > 0 {
+				return errors.Join(err, c.proceed(ctx, purgeBytes))
+			}
+			return c.execAll(`PRAGMA incremental_vacuum(1024)`)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // errHeld says that a reader holds the log, or a writer the database.
