@@ -64,7 +64,7 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 			family = append(family, &member{s: other})
 		}
 	}
-	if len(family) < 2 {
+	if len(family) < 2 && s.Fork == (Fork{}) {
 		return nil
 	}
 	for _, m := range family {
@@ -88,6 +88,28 @@ func (sl *slice) relate(ctx context.Context, j *job, s *Stored) error {
 	return nil
 }
 
+// orphaned relates those anew who were forks of a session that is gone: each is
+// what a new index would make of it.
+func (sl *slice) orphaned(ctx context.Context, gone *Stored) error {
+	if gone.Root == "" {
+		return nil
+	}
+	rows, err := sl.load(ctx, StoredLookup{Root: gone.Root})
+	if err != nil {
+		return err
+	}
+	var orphan *Stored
+	for _, other := range rows {
+		if other.Fork.Parent == gone.Header.ID && related(&other.Header, &gone.Header) {
+			other.Settled, orphan = false, other
+		}
+	}
+	if orphan == nil {
+		return nil
+	}
+	return sl.relate(ctx, nil, orphan)
+}
+
 // related reports whether two sessions that begin alike can be copies. Subagents
 // keep their names behind that of their session; those with others may only have
 // been given the same context.
@@ -96,10 +118,14 @@ func related(a, b *session.Header) bool {
 	return a.Agent == b.Agent && a.Origin == b.Origin && (a.Origin == "" || name(a) == name(b))
 }
 
-// load reads which events of a log have ids of their own.
+// load reads which events of a log have ids of their own. j is a job of the
+// agent, or nil.
 func (m *member) load(ctx context.Context, in *Ingester, j *job) error {
 	m.ids = map[string]bool{}
-	src, r := reader.Source{Agent: j.src.Agent, Root: j.src.Root, Path: m.s.Source, Header: m.s.Header}, j.reader
+	src, r := reader.Source{Path: m.s.Source, Header: m.s.Header}, reader.Reader(nil)
+	if j != nil {
+		src.Agent, src.Root, r = j.src.Agent, j.src.Root, j.reader
+	}
 	rows, err := in.Catalog.Files(ctx, FileLookup{Path: &m.s.Source})
 	if err != nil {
 		return err
@@ -109,6 +135,9 @@ func (m *member) load(ctx context.Context, in *Ingester, j *job) error {
 		if root, ok := in.root(rows[0]); ok {
 			src.Agent, src.Root, r = root.Reader.Agent(), root.Path, root.Reader
 		}
+	}
+	if r == nil {
+		return nil // nobody here can read it
 	}
 	_, err = r.Read(ctx, src, reader.Position{}, func(e session.Event) error {
 		if e.NativeID != "" && !m.ids[e.NativeID] {

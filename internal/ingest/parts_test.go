@@ -270,3 +270,30 @@ func TestCopiedSubagentsWithFiles(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// When an origin is deleted, what was copied from it is what a new index says:
+// a subagent is its session's again, and of other copies one is the origin.
+func TestForksOfWhatIsGone(t *testing.T) {
+	f := newFamily(t, 1)
+	text := func(id string) string { return f.row(id, "r0", "", 0, "") + f.inline(id, "a0", "", 1) }
+	f.put(0, "s", text("s")+f.row("s", "s1", "r0", 2, "")+f.inline("s", "as", "a0", 3))
+	f.put(0, "t", text("t")+f.row("t", "t1", "r0", 4, "")+f.inline("t", "at", "a0", 5))
+	f.put(0, "u", text("u")+f.row("u", "u1", "r0", 6, "")+f.inline("u", "au", "a0", 7))
+	steps := []map[string]string{
+		{"s": " 0", "t": "s 2", "u": "s 2", "s/agent-a0": "s 0", "t/agent-a0": "s/agent-a0 1", "u/agent-a0": "s/agent-a0 1"},
+		{"t": " 0", "u": "t 2", "t/agent-a0": "t 0", "u/agent-a0": "t/agent-a0 1"},
+		{"u": " 0", "u/agent-a0": "u 0"},
+	}
+	for i, want := range steps {
+		got := f.parents()
+		if diff := cmp.Diff(f.fresh(), got); diff != "" {
+			t.Errorf("%d gone (-new index +old):\n%s", i, diff)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d gone (-want +got):\n%s", i, diff)
+		}
+		if err := os.Remove(filepath.Join(f.roots[0], "-w-one", "stu"[i:i+1]+".jsonl")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -125,13 +125,16 @@ func (sl *slice) load(ctx context.Context, which StoredLookup) ([]*Stored, error
 	return all, nil
 }
 
-// drop removes a session and what it said of others.
+// drop removes a session, what it said of others, and what it was to them.
 func (sl *slice) drop(ctx context.Context, s *Stored) error {
 	if err := sl.unname(ctx, s); err != nil {
 		return err
 	}
 	delete(sl.held, s.Num)
-	return sl.w.Delete(ctx, s.Num)
+	if err := sl.w.Delete(ctx, s.Num); err != nil {
+		return err
+	}
+	return sl.orphaned(ctx, s)
 }
 
 // read takes in what is new in a source.
