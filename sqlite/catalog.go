@@ -3,9 +3,11 @@ package sqlite
 import (
 	"context"
 	"math/bits"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
@@ -166,6 +168,43 @@ const fileColumns = `path, root, folder, reader, pending, ` + headerColumns + `,
 
 // Files returns catalogued files. A pending file states no workspace.
 func (x *Index) Files(ctx context.Context, which ingest.FileLookup) ([]ingest.FileRow, error) {
+	if which.Workspace == nil || which != (ingest.FileLookup{Workspace: which.Workspace}) || x.memory != "" {
+		return x.readFiles(ctx, which)
+	}
+	// Every search asks this, and most find the catalog as it was: memo.go.
+	stamp, info, sure := stampOf(x.catalogPath(), time.Now())
+	x.mu.Lock()
+	known, ok := x.files[*which.Workspace]
+	seen := x.seen[x.catalogPath()]
+	_, condemned := x.damaged[x.catalogPath()]
+	x.mu.Unlock()
+	if sure && ok && known.stamp == stamp && !condemned && seen != nil && os.SameFile(info, seen) {
+		return slices.Clone(known.rows), nil
+	}
+	rows, err := x.readFiles(ctx, which)
+	if err != nil || !sure {
+		return rows, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.files) >= mostLists {
+		clear(x.files)
+	}
+	x.files[*which.Workspace] = fileList{stamp, slices.Clone(rows)}
+	return rows, nil
+}
+
+// fileList is what the catalog says of a workspace's files while its own file is
+// as its stamp says.
+type fileList struct {
+	stamp fileStamp
+	rows  []ingest.FileRow
+}
+
+// mostLists bounds how many are remembered.
+const mostLists = 64
+
+func (x *Index) readFiles(ctx context.Context, which ingest.FileLookup) ([]ingest.FileRow, error) {
 	var q conditions
 	if which.Workspace != nil {
 		q.add(`NOT pending AND cwd = ?`, *which.Workspace)

@@ -63,7 +63,8 @@ type Index struct {
 	damaged map[string]condemned   // files to be removed before their next use, by path
 	seen    map[string]os.FileInfo // the files that were used, by path
 	rows    map[string]cached
-	memos   map[string]*memo // by path; see memo.go
+	files   map[string]fileList // by workspace
+	memos   map[string]*memo    // by path; see memo.go
 
 	caches
 }
@@ -135,6 +136,7 @@ func newIndex(o Options) (*Index, error) {
 		caches: newCaches(),
 		log:    o.Logger, busy: o.BusyTimeout, keep: o.MaxOpen,
 		keepers: map[string]*conn{}, damaged: map[string]condemned{}, seen: map[string]os.FileInfo{}, rows: map[string]cached{}, memos: map[string]*memo{},
+		files: map[string]fileList{},
 	}
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
