@@ -73,11 +73,20 @@ func (x *Index) Headers(ctx context.Context, which query.Lookup) ([]query.Known,
 		q.add(`cwd = ?`, *which.Workspace)
 	}
 	var all []query.Known
+	forks := map[session.Header]ingest.Fork{} // by what logs state
 	err := x.readCatalog(ctx, `SELECT path, `+headerColumns+`, `+forkColumns+`, `+problemColumns+` FROM files`+q.where()+` ORDER BY path`, func(r row) error {
-		h := r.fork(1 + headerWidth).Apply(r.header(1))
+		h := r.header(1)
+		if f := r.fork(1 + headerWidth); f != (ingest.Fork{}) {
+			forks[h] = f
+		}
 		all = append(all, query.Known{Path: r.text(0), Header: h, Problem: publicProblem(r.problem(1 + headerWidth + forkWidth))})
 		return nil
 	}, q.args...)
+	// What was found out of a log holds for its copies too, also for one that has
+	// just come and that no look has told yet.
+	for i := range all {
+		all[i].Header = forks[all[i].Header].Apply(all[i].Header)
+	}
 	return all, err
 }
 

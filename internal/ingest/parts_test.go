@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/reader/claude"
@@ -295,5 +296,42 @@ func TestForksOfWhatIsGone(t *testing.T) {
 		if err := os.Remove(filepath.Join(f.roots[0], "-w-one", "stu"[i:i+1]+".jsonl")); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A copy of a fork that has just been catalogued does not contradict the fork:
+// what was found out of the one holds for the other.
+func TestANewCopyOfAFoundFork(t *testing.T) {
+	f := newFamily(t, 2)
+	f.put(0, "s", f.rows("s", 2))
+	f.put(0, "t", f.rows("t", 2)+f.row("t", "t2", "r1", 9, ""))
+	f.put(0, "u", f.rows("u", 2)+f.row("u", "u2", "r1", 8, ""))
+	f.refresh()
+	for _, id := range []string{"s", "t", "u"} {
+		text, err := os.ReadFile(filepath.Join(f.roots[0], "-w-one", id+".jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.put(1, id, string(text))
+	}
+	if _, err := f.in.Refresh(t.Context(), session.Scope{}, nil); err != nil { // discovers, and looks at nothing
+		t.Fatal(err)
+	}
+	known, err := f.index.Headers(t.Context(), query.Lookup{})
+	if err != nil || len(known) != 6 {
+		t.Fatal(known, err)
+	}
+	headers, forks := map[session.ID]session.Header{}, 0
+	for _, k := range known {
+		if h, ok := headers[k.Header.ID]; ok && h != k.Header {
+			t.Errorf("%+v and %+v", h, k.Header)
+		}
+		headers[k.Header.ID] = k.Header
+		if k.Header.ParentSession != "" {
+			forks++
+		}
+	}
+	if forks != 4 {
+		t.Errorf("%d of 4 files are of forks", forks)
 	}
 }
