@@ -184,7 +184,7 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
 		PersistentPreRunE:     a.prepare,
 	}
 	root.SetVersionTemplate("yore {{.Version}}\n")
-	root.SetFlagErrorFunc(unknownFlag)
+	root.SetFlagErrorFunc(misuse)
 	f := root.PersistentFlags()
 	f.String("index", "", "`DIR` of the index (default: below the user's cache folder)")
 	f.StringArray("root", nil, "where an agent keeps its sessions, as `AGENT=DIR`; repeatable, replaces the known places")
@@ -238,7 +238,7 @@ func helpCommands(root *cobra.Command) {
 func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	// Cobra would look at these only later, when a wrong use is no longer told
 	// from a failure.
-	if err := cmd.ValidateFlagGroups(); err != nil {
+	if err := exclusive(cmd); err != nil {
 		return err
 	}
 	if err := checkFlags(cmd); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -137,7 +138,9 @@ func (c *corpus) target(ctx context.Context, text string) (*authz.Grant, error) 
 }
 
 // resolve finds the one session that a text names: by its exact id, then as
-// agent:id, then by the beginning of either.
+// agent:id, then by the beginning of either. A beginning of a session's id begins
+// the ids of its subagents as well, where these are the session's with more
+// behind it: the session is meant.
 func (c *corpus) resolve(text string, infos []query.Info) (session.Key, error) {
 	for _, reads := range []func(query.Info) bool{
 		func(i query.Info) bool { return string(i.Header.ID) == text },
@@ -156,10 +159,26 @@ func (c *corpus) resolve(text string, infos []query.Info) (session.Key, error) {
 		case len(found) == 1:
 			return found[0].Header.Key(), nil
 		case len(found) > 1:
+			if whole, ok := wholeOf(found); ok {
+				return whole.Header.Key(), nil
+			}
 			return session.Key{}, c.ambiguous(text, found)
 		}
 	}
 	return session.Key{}, c.unknown(text, infos)
+}
+
+// wholeOf returns the session that all others are parts of, if there is one.
+func wholeOf(found []query.Info) (query.Info, bool) {
+	whole := slices.MinFunc(found, func(a, b query.Info) int { return len(a.Header.ID) - len(b.Header.ID) })
+	for _, i := range found {
+		same := i.Header.Key() == whole.Header.Key() && i.Header.Cwd == whole.Header.Cwd
+		part := i.Header.Agent == whole.Header.Agent && i.Header.Cwd == whole.Header.Cwd && strings.HasPrefix(string(i.Header.ID), string(whole.Header.ID)+"/")
+		if !same && !part {
+			return query.Info{}, false
+		}
+	}
+	return whole, true
 }
 
 // ambiguous refuses a text that names several sessions, with what tells them apart.

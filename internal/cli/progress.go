@@ -31,6 +31,7 @@ const (
 	barDelay    = 300 * time.Millisecond // before it is drawn for the first time
 	barInterval = 100 * time.Millisecond // between two drawings
 	barCells    = 24
+	leastCells  = 6  // of a bar that is worth its place
 	barColumns  = 79 // of a terminal whose width nobody can tell, less one
 )
 
@@ -55,19 +56,35 @@ func (b *progressBar) line(now time.Time, done, total int) string {
 	}
 	b.drawn = now
 	done = min(max(done, 0), total)
-	full := barCells * done / total
-	text := fmt.Sprintf("%s [%s%s] %d of %d sessions", b.work, strings.Repeat("#", full), strings.Repeat(".", barCells-full), done, total)
-	if pace := b.pace(now, done); pace > 0 {
-		text += fmt.Sprintf(", %s/s, %s left", rate(pace), remaining(float64(total-done)/pace))
-	}
 	room := barColumns
 	if n := b.width(); n > 0 {
 		room = n - 1 // a character in the last column would begin a new line
 	}
-	text = render.Fit(text, room)
+	text := b.text(now, done, total, room)
 	fill := max(0, b.shown-render.Width(text))
 	b.shown = render.Width(text)
 	return "\r" + text + strings.Repeat(" ", fill)
+}
+
+// text says how far the work is in so many columns. The numbers say more than
+// the bar, which gets shorter first, and is left out where it would be nothing to
+// look at; what is left is best known by where it ends.
+func (b *progressBar) text(now time.Time, done, total, room int) string {
+	tail := ""
+	if pace := b.pace(now, done); pace > 0 {
+		tail = fmt.Sprintf(", %s/s, %s left", rate(pace), remaining(float64(total-done)/pace))
+	}
+	count := fmt.Sprintf("%d of %d", done, total)
+	if cells := min(barCells, room-len(b.work)-len(" [] ")-len(count)-len(" sessions")-len(tail)); cells >= leastCells {
+		full := cells * done / total
+		return fmt.Sprintf("%s [%s%s] %s sessions%s", b.work, strings.Repeat("#", full), strings.Repeat(".", cells-full), count, tail)
+	}
+	for _, text := range []string{b.work + " " + count + " sessions" + tail, b.work + " " + count + tail, count + tail} {
+		if len(text) <= room {
+			return text
+		}
+	}
+	return render.Fit(fmt.Sprintf("%d%%%s", 100*done/total, tail), room)
 }
 
 // pace is how many are done a second; 0: not known yet.

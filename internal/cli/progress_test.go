@@ -23,7 +23,10 @@ func TestProgressBar(t *testing.T) {
 		{2 * time.Second, 100, 400, 0, "\rindexing [######..................] 100 of 400 sessions, 50/s, 6s left"},
 		{2050 * time.Millisecond, 101, 400, 0, ""}, // not faster than anybody reads
 		{4 * time.Second, 10, 400, 0, "\rindexing [........................] 10 of 400 sessions, 2.5/s, 2m36s left"},
-		{5 * time.Second, 12, 400, 40, "\rindexing [........................] 12…"},
+		{5 * time.Second, 12, 400, 40, "\rindexing 12 of 400, 2.4/s, 2m42s left"},
+		{5200 * time.Millisecond, 100, 400, 60, "\rindexing [###.........] 100 of 400 sessions, 19/s, 16s left"},
+		{5400 * time.Millisecond, 200, 400, 20, "\r50%, 37/s, 5s left"},
+		{5600 * time.Millisecond, 200, 400, 8, "\r50%, 3…"},
 		{6 * time.Second, 900, 400, 0, "\rindexing [########################] 400 of 400 sessions, 67/s, 0s left"},
 		{7 * time.Second, 1, 0, 0, ""},
 	} {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -90,9 +92,13 @@ func (a *app) search(cmd *cobra.Command, o searchOptions, text string) (err erro
 		if len(page.Hits) == 0 {
 			defer a.nothingIn(ctx, c)
 		}
-		return a.emitMarked(render.SessionsText(render.Sessions{
+		err := a.emitMarked(render.SessionsText(render.Sessions{
 			Hits: page.Hits, Capped: page.More, Shared: page.Shared, Workspaces: o.scope.all, Coverage: page.Coverage, Resume: c.Resume,
 		}, 0), text)
+		if err != nil || len(page.Hits) > 0 {
+			return err
+		}
+		return a.noSuchType(ctx, c, o.events.types)
 	}
 	for _, h := range page.Hits {
 		if err := a.emitLine(render.SessionHitJSON(h, c.Resume(h.Info.Header))); err != nil {
@@ -100,4 +106,18 @@ func (a *app) search(cmd *cobra.Command, o searchOptions, text string) (err erro
 		}
 	}
 	return a.emitLine(render.CoverageJSON(page.Coverage, page.More))
+}
+
+// noSuchType says which types that were asked for no event in sight has, and
+// which were likely meant.
+func (a *app) noSuchType(ctx context.Context, c *corpus, types []string) error {
+	if types == nil {
+		return nil
+	}
+	stats, err := c.view.AsIndexed().Stats(ctx, query.SessionFilter{Scope: c.scope}, time.UTC)
+	if err != nil || stats.Total.Sessions == 0 {
+		return err
+	}
+	a.noneOf("There is", true, "type", types, stats.Types)
+	return nil
 }

@@ -167,22 +167,23 @@ func (a *app) nothingOf(ctx context.Context, c *corpus, h session.Header, sure b
 	if err != nil {
 		return err
 	}
-	for _, one := range []struct {
-		what  string
-		given []string
-		known []query.Count
-	}{{"tool", tools, stats.Tools}, {"type", types, stats.Types}} {
-		var known []string
-		for _, k := range one.known {
-			known = append(known, k.Name)
-		}
-		for _, g := range one.given {
-			if near := didYouMean(g, known); !slices.Contains(known, g) && (sure || near != "") {
-				a.note("The session has no event of the %s %s%s", one.what, render.Name(g), cmp.Or(near, "."))
-			}
+	a.noneOf("The session has", sure, "tool", tools, stats.Tools)
+	a.noneOf("The session has", sure, "type", types, stats.Types)
+	return nil
+}
+
+// noneOf notes what was asked for and is not there; if that is not sure, only
+// where something is near.
+func (a *app) noneOf(who string, sure bool, what string, given []string, counts []query.Count) {
+	var known []string
+	for _, k := range counts {
+		known = append(known, k.Name)
+	}
+	for _, g := range given {
+		if near := didYouMean(g, known); !slices.Contains(known, g) && (sure || near != "") {
+			a.note("%s no event of the %s %s%s", who, what, render.Name(g), cmp.Or(near, "."))
 		}
 	}
-	return nil
 }
 
 // The sizes of pages: of records alone, and of records with their texts.

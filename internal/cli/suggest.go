@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/yorehq/yore"
 	"github.com/yorehq/yore/fault"
@@ -165,16 +164,4 @@ func unknownCommand(root *cobra.Command, args []string) error {
 		}
 	}
 	return fmt.Errorf("unknown command %q for %q%s", args[0], root.CommandPath(), didYouMean(args[0], known))
-}
-
-// unknownFlag completes the parser's complaint about a flag that is not there.
-func unknownFlag(cmd *cobra.Command, err error) error {
-	given, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !ok {
-		return err
-	}
-	var known []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
-	slices.SortFunc(known, cmp.Compare)
-	return fmt.Errorf("%w%s", err, didYouMean("--"+given, known))
 }

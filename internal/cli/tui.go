@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/yorehq/yore"
-	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/internal/tui"
 	"github.com/yorehq/yore/query"
@@ -62,10 +61,10 @@ allows it, and are shown. NO_COLOR is heeded.`,
 }
 
 func (a *app) tui(cmd *cobra.Command, o tuiOptions, text string) (err error) {
-	theme, ok := map[string]tui.Theme{"auto": tui.Auto, "light": tui.Light, "dark": tui.Dark}[o.theme]
-	if !ok {
-		return fault.New(fault.InvalidFilter, "--theme is %q: want auto, light or dark", o.theme)
+	if err := oneOf("--theme", o.theme, []string{"auto", "light", "dark"}); err != nil {
+		return err
 	}
+	theme := map[string]tui.Theme{"auto": tui.Auto, "light": tui.Light, "dark": tui.Dark}[o.theme]
 	now := time.Now
 	if o.now != "" {
 		at, _, err := instant("--now", o.now, time.Now())

@@ -3,6 +3,7 @@ package cli
 import (
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/yorehq/yore/fault"
@@ -11,8 +12,8 @@ import (
 
 // timeHelp is what every TIME may be.
 const timeHelp = `
-A TIME is so long ago (90m, 2h, 3d), today or yesterday, a day (2026-10-01), a
-time of a day (2026-10-01 14:00), or a timestamp with its zone
+A TIME is so long ago (90m, 2h, 3d, 2w), today or yesterday, a day (2026-10-01),
+a time of a day (2026-10-01 14:00), or a timestamp with its zone
 (2026-10-01T14:00Z, 2026-10-01T14:00:00.5+02:00). Days and times without a zone
 are local; a day reaches from its beginning, or to its end.`
 
@@ -68,7 +69,7 @@ func instant(flag, text string, now time.Time) (at time.Time, day bool, err erro
 		return at, true, nil
 	}
 	y, m, d := now.Date()
-	switch text {
+	switch strings.ToLower(text) {
 	case "now":
 		return now, false, nil
 	case "today":
@@ -76,11 +77,11 @@ func instant(flag, text string, now time.Time) (at time.Time, day bool, err erro
 	case "yesterday":
 		return time.Date(y, m, d-1, 0, 0, 0, 0, now.Location()), true, nil
 	}
-	if m := regexp.MustCompile(`^(\d{1,5})([mhd])$`).FindStringSubmatch(text); m != nil {
+	if m := regexp.MustCompile(`^(\d{1,5})([mhdw])$`).FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1])
-		unit := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[m[2]]
+		unit := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[m[2]]
 		return now.Add(-time.Duration(n) * unit), false, nil
 	}
-	return at, false, fault.New(fault.InvalidFilter, "%s is %q: want so long ago (90m, 2h, 3d), today, yesterday, a day (2026-10-01), a time of it (2026-10-01 14:00), or a timestamp (2026-10-01T14:00Z)%s",
+	return at, false, fault.New(fault.InvalidFilter, "%s is %q: want so long ago (90m, 2h, 3d, 2w), today, yesterday, a day (2026-10-01), a time of it (2026-10-01 14:00), or a timestamp (2026-10-01T14:00Z)%s",
 		flag, text, didYouMean(text, []string{"today", "yesterday", "now"}))
 }

@@ -44,7 +44,8 @@ func TestTimes(t *testing.T) {
 		{"yesterdy", "", query.Range{}, true},
 		{"2026-03-02 25:00", "", query.Range{}, true},
 		{"2 h", "", query.Range{}, true},
-		{"7w", "", query.Range{}, true},
+		{"2w", "Today", query.Range{From: ms(noon - 14*86_400_000), To: ms(day - ahead + 86_400_000 - 1)}, false},
+		{"7y", "", query.Range{}, true},
 		{"-7d", "", query.Range{}, true},
 	} {
 		got, err := timesAt("time", tc.from, tc.to, now)

@@ -161,6 +161,8 @@ func (l *list) foot(shown int) string {
 		fmt.Fprintf(&b, "At least %s left out. Narrow the query or add filters.\n", count(left+1, "more "+l.noun))
 	case left > 0:
 		fmt.Fprintf(&b, "%s left out for length. Narrow the query or add filters.\n", count(left, "more "+l.noun))
+	case l.capped && shown == 1:
+		b.WriteString("Only the best one is listed; more match. Narrow the query or add filters.\n")
 	case l.capped:
 		fmt.Fprintf(&b, "Only the best %d are listed; more match. Narrow the query or add filters.\n", shown)
 	}
