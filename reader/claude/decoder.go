@@ -182,8 +182,12 @@ func nodeOf(r *record, ps []piece) *node {
 		id: r.id, parent: r.parent, stated: r.parent, talks: r.talks(), msg: r.messageID, boundary: r.boundary(), content: r.hashContent(),
 	}
 	for i := range ps {
-		if ps[i].typ == session.ToolResult && ps[i].callID != "" {
-			n.answers = append(n.answers, key(ps[i].callID))
+		if ps[i].typ == session.ToolResult {
+			answered := uint64(0) // one that names no call has its place among the events too
+			if ps[i].callID != "" {
+				answered = key(ps[i].callID)
+			}
+			n.answers = append(n.answers, answered)
 		}
 	}
 	if n.msg != 0 {

@@ -17,7 +17,7 @@ type node struct {
 
 	msg     uint64   // of an assistant record: its response; 0: none
 	calls   []call   // that it makes
-	answers []uint64 // calls that it answers
+	answers []uint64 // calls that it answers, by result; 0: one that names none
 	blocks  int      // of an assistant record: how many blocks it holds
 	hash    uint64   // and what they are
 	content uint64   // hash of what it says

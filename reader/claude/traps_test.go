@@ -494,3 +494,20 @@ func TestQueue(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+// A result that names no call is counted among the results of its record.
+func TestBlankedBehindANamelessResult(t *testing.T) {
+	nameless := object{"type": "tool_result", "content": "stays"}
+	src := project(t, lines(user("u1", "", "hello"), answer("a1", "u1", "m1", callBlock("c1", "T", object{})),
+		blocks("r1", "a1", "user", nameless, resultBlock("c1", "goes")),
+		rec{"system", "x1", "r1", object{"subtype": "microcompact_boundary", "microcompactMetadata": object{"compactedToolIds": []string{"c1"}}}}))
+	events, fold, _ := readAll(t, src)
+	var left []string
+	for _, seq := range fold.Surface() {
+		left = append(left, plainBody(events[seq].Body.Blocks))
+	}
+	all := strings.Join(left, "|")
+	if !strings.Contains(all, "stays") || strings.Contains(all, "goes") {
+		t.Errorf("left of the surface: %q", all)
+	}
+}
