@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -128,6 +129,8 @@ func child(ctx context.Context, text string) error {
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
 		return err
 	}
+	debug.SetGCPercent(400) // as the command does for itself
+	debug.SetMemoryLimit(112 << 20)
 	got, err := work(ctx, j)
 	if err != nil {
 		return err
