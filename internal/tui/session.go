@@ -246,10 +246,18 @@ func (p *sessionPage) take(m *Model, a answer) (tea.Cmd, bool) {
 	return nil, true
 }
 
+// amount says how many of something there are.
+func amount(n int64, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
 func (p *sessionPage) draw(m *Model, width, height int) []line {
 	s := m.scene()
 	head := join(titled(p.info, strong)).fit(width)
-	about := join(about(p.info, true), say(faint, fmt.Sprintf(" · %s · %d events", render.Time(p.info.Header.CreatedAt), p.info.Events)))
+	about := join(about(p.info, true), say(faint, fmt.Sprintf(" · %s · %s", render.Time(p.info.Header.CreatedAt), amount(p.info.Events, "event"))))
 	rows := []line{head, about.fit(width)}
 	if height < 8 {
 		rows = rows[:1]

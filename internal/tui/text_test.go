@@ -194,3 +194,11 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestAmount(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 events", 1: "1 event", 2: "2 events"} {
+		if got := amount(n, "event"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

@@ -156,7 +156,7 @@ func draw(w, h int, bins []bin, u unit, agents []session.Agent, address func(bin
 			}
 			c.Bars = append(c.Bars, bar{
 				X: decimal(x), Y: decimal(top), W: decimal(max(step-gap, 1)), H: decimal(height), Class: agentClass(a),
-				Title: render.Line(fmt.Sprintf("%s: %s%s events", span(b, u), who, number(n)), 200), Link: address(b), On: on(b),
+				Title: render.Line(fmt.Sprintf("%s: %s%s %s", span(b, u), who, number(n), noun(n, "event")), 200), Link: address(b), On: on(b),
 			})
 		}
 	}

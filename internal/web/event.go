@@ -119,26 +119,35 @@ func (p *pages) describe(ctx context.Context, o *opened, seq int64, asked string
 	return out, nil
 }
 
-// event reads the session and the sequence number of a request.
-func (p *pages) event(ctx context.Context, r *http.Request) (*opened, int64, error) {
+// event gives the session and the sequence number of a request to a reader of
+// its log. A log that is not what the index says, because it was deleted or
+// written anew since, is looked at and read once more.
+func (p *pages) event(ctx context.Context, r *http.Request, read func(*opened, int64) error) error {
 	seq, ok := sequence(r.PathValue("seq"))
 	if !ok {
-		return nil, 0, fmt.Errorf("%w: no such address", fault.EventNotFound)
+		return fmt.Errorf("%w: no such address", fault.EventNotFound)
 	}
-	o, err := p.open(ctx, r, false)
-	return o, seq, err
+	for _, look := range []bool{false, true} {
+		o, err := p.open(ctx, r, look)
+		if err == nil {
+			err = read(o, seq)
+		}
+		if code, _ := fault.Of(err); look || code != fault.Persistence && code != fault.CorruptSession {
+			return err
+		}
+	}
+	return nil
 }
 
 // panel serves the panel of an event alone.
 func (p *pages) panel(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
-	o, seq, err := p.event(ctx, r)
-	if err != nil {
-		p.fail(w, r, err)
-		return
-	}
-	one, err := p.describe(ctx, o, seq, r.URL.Query().Get("q"))
+	var one *panel
+	err := p.event(ctx, r, func(o *opened, seq int64) (err error) {
+		one, err = p.describe(ctx, o, seq, r.URL.Query().Get("q"))
+		return err
+	})
 	if err != nil {
 		p.fail(w, r, err)
 		return
@@ -153,17 +162,16 @@ func (p *pages) panel(w http.ResponseWriter, r *http.Request) {
 func (p *pages) read(w http.ResponseWriter, r *http.Request) (query.Window, bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
-	o, seq, err := p.event(ctx, r)
+	var window query.Window
+	err := p.event(ctx, r, func(o *opened, seq int64) (err error) {
+		window, err = o.grant.Read(ctx, seq, 0, 0)
+		return err
+	})
 	if err != nil {
 		p.fail(w, r, err)
 		return query.Window{}, false
 	}
-	read, err := o.grant.Read(ctx, seq, 0, 0)
-	if err != nil {
-		p.fail(w, r, err)
-		return query.Window{}, false
-	}
-	return read, true
+	return window, true
 }
 
 // text serves the whole searchable text of an event, as text.

@@ -55,7 +55,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-func refuse(w http.ResponseWriter) { http.Error(w, "forbidden", http.StatusForbidden) }
+func refuse(w http.ResponseWriter) {
+	http.Error(w, "forbidden: open the address that was printed when this was started", http.StatusForbidden)
+}
 
 // ours reports whether a request names this server.
 func (s *Server) ours(host string) bool {

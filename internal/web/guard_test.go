@@ -41,7 +41,13 @@ func samples(t *testing.T) string {
 
 func open(t *testing.T, change ...func(*yore.History, *web.Options)) *site {
 	t.Helper()
-	h, err := yore.Open(t.Context(), yore.Options{Sources: []yore.Source{{Agent: session.DSH, Root: samples(t)}}, IndexDir: t.TempDir()})
+	return over(t, samples(t), change...)
+}
+
+// over is open with logs of the test's own.
+func over(t *testing.T, logs string, change ...func(*yore.History, *web.Options)) *site {
+	t.Helper()
+	h, err := yore.Open(t.Context(), yore.Options{Sources: []yore.Source{{Agent: session.DSH, Root: logs}}, IndexDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +199,7 @@ func TestWhoMayAsk(t *testing.T) {
 		if a.StatusCode != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, a.StatusCode, tc.want)
 		}
-		if tc.want == 403 && (a.body != "forbidden\n" || len(a.Cookies()) > 0) {
+		if tc.want == 403 && (a.body != "forbidden: open the address that was printed when this was started\n" || len(a.Cookies()) > 0) {
 			t.Errorf("%s is told %q and given %v", tc.name, a.body, a.Cookies())
 		}
 		safe(t, tc.name, a)

@@ -143,7 +143,7 @@ func (p *pages) lineage(w http.ResponseWriter, r *http.Request) {
 		h := n.Info.Header
 		n.Title, n.Class, n.Kin = render.Line(titleOf(n.Info), 60), agentClass(h.Agent), kinship(h)
 		n.Link = link(h, "", nil)
-		n.About = fmt.Sprintf("%s · %s events", p.local(h.CreatedAt, "2 Jan 2006"), number(n.Info.Events))
+		n.About = fmt.Sprintf("%s · %s %s", p.local(h.CreatedAt, "2 Jan 2006"), number(n.Info.Events), noun(n.Info.Events, "event"))
 		if n.Kin != "" {
 			n.About = n.Kin + " · " + n.About
 		}

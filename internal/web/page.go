@@ -31,6 +31,8 @@ func (s *Server) routes() (http.Handler, error) {
 		"hour":    func(ms int64) string { return s.local(ms, "15:04:05") },
 		"iso":     render.Time,
 		"count":   func(n any) string { return thousands(fmt.Sprint(n)) },
+		"noun":    noun,
+		"counted": func(n any, one string) string { return thousands(fmt.Sprint(n)) + " " + noun(n, one) },
 		"line":    func(text string) string { return render.Line(text, 0) },
 		"brief":   func(text string, n int) string { return render.Line(text, n) },
 		"title":   func(i query.Info) string { return render.Line(titleOf(i), 200) },
@@ -190,6 +192,14 @@ func (s *Server) local(ms int64, layout string) string {
 
 // number prints a count.
 func number(n int64) string { return thousands(strconv.FormatInt(n, 10)) }
+
+// noun is what so many of something are called.
+func noun(n any, one string) string {
+	if fmt.Sprint(n) == "1" {
+		return one
+	}
+	return one + "s"
+}
 
 // thousands puts thin spaces between the thousands of a number.
 func thousands(digits string) string {

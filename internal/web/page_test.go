@@ -377,3 +377,19 @@ func TestLineagePage(t *testing.T) {
 	}
 	wellMade(t, "lineage", body)
 }
+
+// An event whose log was deleted since the last look is not there; nothing has
+// failed.
+func TestADeletedLogIsNoFailure(t *testing.T) {
+	for _, path := range []string{"/s/dsh/alpha-compact/14/panel", "/s/dsh/alpha-compact/14/raw", "/s/dsh/alpha-compact/14/text"} {
+		logs := samples(t)
+		s := over(t, logs)
+		s.page(path)
+		if err := os.RemoveAll(logs + "/--srv-code-alpha--/alpha-compact"); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.get(path); a.StatusCode != 404 || !strings.Contains(a.body, "gone, or never was") {
+			t.Errorf("%s: %d, %s", path, a.StatusCode, a.body)
+		}
+	}
+}

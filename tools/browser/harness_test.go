@@ -27,6 +27,7 @@ import (
 type site struct {
 	url  string // with its token
 	base string // without it: scheme, host and port
+	end  func() // ends the server, as Ctrl-C does
 }
 
 // serve starts the program over some roots, AGENT=DIR each, and ends it with
@@ -73,7 +74,7 @@ func serve(t *testing.T, roots ...string) *site {
 	if !ok {
 		t.Fatalf("the address is %q", url)
 	}
-	return &site{url, base}
+	return &site{url, base, func() { cmd.Process.Signal(os.Interrupt) }}
 }
 
 // tab is one page of a browser, and what went wrong on it.

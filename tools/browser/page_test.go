@@ -42,7 +42,7 @@ func TestAWrongTokenIsRefused(t *testing.T) {
 	b := browse(t)
 	for _, address := range []string{s.base + "/", s.base + "/s/dsh/alpha-compact/14", s.base + "/?token=" + strings.Repeat("x", 43)} {
 		b.goTo(address)
-		if text := get[string](b, `document.body.innerText.trim()`); text != "forbidden" {
+		if text := get[string](b, `document.body.innerText.trim()`); text != "forbidden: open the address that was printed when this was started" {
 			t.Errorf("%s shows %q", address, text)
 		}
 	}
@@ -82,7 +82,7 @@ func TestSearchWhileTyping(t *testing.T) {
 	if on := get[string](b, `document.activeElement.value`); on != "current" {
 		t.Errorf("the focus went from the facet to %q", on)
 	}
-	if said := get[string](b, `document.getElementById("said").textContent`); said != "1 sessions, 2 events" {
+	if said := get[string](b, `document.getElementById("said").textContent`); said != "1 session, 2 events" {
 		t.Errorf("a screen reader is told %q", said)
 	}
 	// An older answer never takes the place of a newer one.
@@ -227,9 +227,9 @@ func TestLineage(t *testing.T) {
 	b := browse(t)
 	b.goTo(s.url)
 	b.indexed()
+	b.dress(1280, 800, "light") // first: the picture fits itself anew into another window
 	b.goTo(s.base + "/s/dsh/alpha-fork-child/lineage")
 	b.until(`!document.querySelector(".zoom").hidden`)
-	b.dress(1280, 800, "light")
 	box := func() (v []float64) {
 		return get[[]float64](b, `document.getElementById("tree").getAttribute("viewBox").split(" ").map(Number)`)
 	}

@@ -37,7 +37,10 @@ async function search(to, keep) {
     if (!keep) history.replaceState(null, "", to);
     settle(to);
   } catch (e) {
-    if (e.name !== "AbortError" && mine === running) say("The search failed");
+    if (e.name === "AbortError" || mine !== running) return;
+    // What was found for another question is no answer to this one.
+    document.getElementById("results").replaceChildren();
+    asked = "";
   } finally {
     clearTimeout(slow);
     if (mine === running) document.body.classList.remove("waiting");

@@ -7,7 +7,7 @@
 //                 filters, for rows that are not there yet, and for jumps
 //   shown         the ordinals that pass the filters, or null: all
 //   rows          the fetched rows by ordinal
-import { load, say, typing } from "./page.js";
+import { get, load, say, typing } from "./page.js";
 
 const view = document.getElementById("timeline");
 const list = document.getElementById("rows");
@@ -280,9 +280,9 @@ let showing = null;
 async function show(seq, { move = false } = {}) {
   showing?.abort();
   const mine = (showing = new AbortController());
-  history.replaceState(null, "", `${path}/${seq}?${within}`);
   try {
     const page = await load(`${path}/${seq}/panel?${within}&q=${encodeURIComponent(asked)}`, mine.signal);
+    history.replaceState(null, "", `${path}/${seq}?${within}`);
     panel.replaceChildren(document.importNode(page.querySelector(".event"), true));
     panel.hidden = false;
     panel.scrollTop = 0;
@@ -293,11 +293,13 @@ async function show(seq, { move = false } = {}) {
     if (move) document.getElementById("event-title").focus();
     say(`Event ${seq} is open`);
   } catch (e) {
-    if (e.name !== "AbortError") say("The event could not be read");
+    // The panel must not show one event beside the row of another.
+    if (e.name !== "AbortError") close();
   }
 }
 
 function close() {
+  showing?.abort(); // what is still to come would open it again
   if (panel.hidden) return;
   panel.hidden = true;
   main.classList.remove("open");
@@ -327,7 +329,7 @@ document.addEventListener("click", (e) => {
   const unfold = t.closest("button.unfold");
   if (unfold) {
     unfold.disabled = true;
-    fetch(unfold.dataset.from).then((r) => r.text()).then((text) => {
+    get(unfold.dataset.from).then((r) => r.text()).then((text) => {
       panel.querySelector(".whole").textContent = text;
       unfold.remove();
     }, () => (unfold.disabled = false));
@@ -388,9 +390,9 @@ async function find(go) {
   let answer = { seqs: [], more: false };
   if (asked) {
     try {
-      answer = await (await fetch(`${path}/find?${within}&q=${encodeURIComponent(asked)}`)).json();
+      answer = await (await get(`${path}/find?${within}&q=${encodeURIComponent(asked)}`)).json();
     } catch {
-      return;
+      // Nothing is found, rather than what was found for another text.
     }
   }
   if (mine !== finding) return;
@@ -485,7 +487,7 @@ function resized() {
 }
 
 async function plan(from) {
-  const p = await (await fetch(`${path}/map?${within}&from=${from}`)).json();
+  const p = await (await get(`${path}/map?${within}&from=${from}`)).json();
   const n = from + p.kinds.length;
   const k = new Uint8Array(n);
   const s = new Float64Array(n);
@@ -510,7 +512,7 @@ async function follow() {
     try {
       await plan(total);
     } catch {
-      return;
+      // It is asked again: what did not answer once may do so later.
     }
     if (total > before) {
       counts();
