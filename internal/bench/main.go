@@ -130,7 +130,7 @@ func child(ctx context.Context, text string) error {
 		return err
 	}
 	debug.SetGCPercent(400) // as the command does for itself
-	debug.SetMemoryLimit(112 << 20)
+	debug.SetMemoryLimit(96 << 20)
 	got, err := work(ctx, j)
 	if err != nil {
 		return err

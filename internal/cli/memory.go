@@ -9,7 +9,7 @@ const (
 
 	// collectBytes is from where on the heap is kept small all the same: indexing
 	// has few live bytes and makes very many.
-	collectBytes = 112 << 20
+	collectBytes = 96 << 20
 )
 
 // tuneMemory sets when this process collects garbage, unless its owner has.
