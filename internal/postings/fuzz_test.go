@@ -127,8 +127,35 @@ func TestInspectFindsWhatDoesNotAgree(t *testing.T) {
 	astray := *sound
 	astray.firsts = slices.Clone(sound.firsts)
 	astray.firsts[2] = append(slices.Clone(First(sound.blocks[2])), 0xff)
-	var l List
-	if ok, err := l.Find(stored{&astray, nil}, First(sound.blocks[2])); ok || err == nil {
-		t.Errorf("a token whose block was not found is said to be absent: %v, %v", ok, err)
+	if entry, err := Only(stored{&astray, nil}, First(sound.blocks[2]), nil); entry != nil || err == nil {
+		t.Errorf("a token whose block was not found is said to be absent: %v, %v", entry, err)
+	}
+}
+
+// TestOnlyIsTheEntry looks tokens up in a whole dictionary, and in the block that
+// holds one of them alone: both find the same documents.
+func TestOnlyIsTheEntry(t *testing.T) {
+	docs := corpus(rand.New(rand.NewPCG(9, 9)), 3000)
+	src := stored{build(t, docs), nil}
+	holding := map[string]uint32{"absent": 0, "0": 0, "zzz": 0, "common": 0, "rare": 0}
+	for _, d := range docs {
+		for _, w := range slices.Compact(slices.Sorted(slices.Values(d))) {
+			holding[w]++
+		}
+	}
+	for token, n := range holding {
+		entry, err := Only(src, []byte(token), nil)
+		if err != nil || (entry == nil) != (n == 0) {
+			t.Fatalf("Only(%q) = %d bytes, %v; %d documents hold it", token, len(entry), err, n)
+		}
+		if n == 0 {
+			continue
+		}
+		alone := *src.memory
+		alone.firsts, alone.blocks = [][]byte{[]byte(token)}, [][]byte{entry}
+		var m Matcher
+		if got := match(t, &m, stored{&alone, nil}, []string{token}, nil); uint32(len(got)) != n {
+			t.Fatalf("%q is found in %d documents, want %d", token, len(got), n)
+		}
 	}
 }
