@@ -87,7 +87,6 @@ type cursor struct {
 	first []byte // token that the dictionary block begins with
 	buf   []byte
 	list  List
-	pos   []uint32
 }
 
 // seek moves to the first token after one; nil: to the first of all.

@@ -162,7 +162,6 @@ func TestWhatIsNewComesInByItself(t *testing.T) {
 	s.open(nil)
 	s.write("yeast")
 	s.keys("down")
-	chosen := s.m.results.selected().info.Title
 	s.put(header("new"), "More yeast", "yeast yeast yeast")
 	s.now = s.now.Add(refreshEvery)
 	s.keys("backspace", "t")
@@ -170,7 +169,7 @@ func TestWhatIsNewComesInByItself(t *testing.T) {
 		t.Fatalf("listed are %q", s.titles())
 	}
 	s.keys("down")
-	chosen = s.m.results.selected().info.Title
+	chosen := s.m.results.selected().info.Title
 	s.put(header("newer"), "Even more yeast", "yeast yeast yeast yeast")
 	s.due = append(s.due, s.m.refresh())
 	s.settle()
