@@ -35,12 +35,6 @@ func CountSpans(text string, phrase []string) int {
 	return n
 }
 
-// SelfOverlaps reports whether two matches of phrase can share a token: some
-// proper prefix of it is also a suffix. If not, spans are as many as matches.
-func SelfOverlaps(phrase []string) bool {
-	return len(phrase) > 0 && borders(phrase)[len(phrase)-1] > 0
-}
-
 // borders gives, for each prefix of phrase, the length of the longest proper
 // prefix of it that is also its suffix (the failure function of Knuth, Morris
 // and Pratt).

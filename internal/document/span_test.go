@@ -46,16 +46,6 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-func TestSelfOverlaps(t *testing.T) {
-	for phrase, want := range map[string]bool{
-		"": false, "a": false, "a b": false, "a a": true, "a b a": true, "a b a b": true, "a a b": false, "a b c a b": true, "a b b": false,
-	} {
-		if got := SelfOverlaps(strings.Fields(phrase)); got != want {
-			t.Errorf("%q: %v, want %v", phrase, got, want)
-		}
-	}
-}
-
 // FuzzSpans compares with the definition: try the phrase at every token, merge
 // what shares one.
 func FuzzSpans(f *testing.F) {
