@@ -19,13 +19,14 @@ import (
 // Health is what is known of the logs and of the index, for the person whose
 // history it is. It names files and holds no session text.
 type Health struct {
-	Roots    []RootHealth
-	Problems []Problem // by path
-	Index    sqlite.Health
-	IndexErr error // why the index cannot be used; nothing else is known then
-	Depth    Depth
-	Behind   int  // logs that could not be read to their end just now
-	Stale    bool // another process was indexing meanwhile
+	Roots     []RootHealth
+	Problems  []Problem // by path
+	Index     sqlite.Health
+	IndexErr  error // why the index cannot be used; nothing else is known then
+	Depth     Depth
+	Forgotten int  // sessions whose logs are there and that their owner wants forgotten
+	Behind    int  // logs that could not be read to their end just now
+	Stale     bool // another process was indexing meanwhile
 }
 
 // Depth says how far an examination goes.
@@ -110,6 +111,15 @@ func (h *History) Health(ctx context.Context, depth Depth, progress func(done, t
 	if err != nil {
 		return out, err
 	}
+	list, err := h.ingest.Forgets(ctx)
+	if err != nil {
+		return out, err
+	}
+	all, gone, err := list.Split(all)
+	if err != nil {
+		return out, err
+	}
+	out.Forgotten = len(sessionsOf(there(h.owned(gone))))
 	files := h.owned(all)
 	stored, err := h.stored(ctx, files)
 	if err != nil {
@@ -316,6 +326,13 @@ func (h *History) Logs(ctx context.Context, workspace string) ([]reader.Source, 
 	}
 	files, err := h.index.Files(ctx, ingest.FileLookup{Workspace: &workspace})
 	if err != nil {
+		return nil, err
+	}
+	list, err := h.ingest.Forgets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if files, _, err = list.Split(files); err != nil {
 		return nil, err
 	}
 	var all []reader.Source

@@ -44,6 +44,8 @@ type Options struct {
 	Policy       authz.Policy // how far a View reaches; authz.Exact or authz.Repository
 	WorktreeFile string       // where the policy Repository records what it has proved; "": DefaultWorktreeFile
 
+	ForgetFile string // the list of sessions that their owner wants forgotten; "": DefaultForgetFile
+
 	Logger *slog.Logger // nil discards
 }
 
@@ -70,6 +72,13 @@ func (o Options) resolve() (Options, error) {
 			o.Logger.Warn("what is proved of worktrees is not recorded", "error", err)
 		}
 		o.WorktreeFile = file
+	}
+	if o.ForgetFile == "" {
+		file, err := DefaultForgetFile()
+		if err != nil {
+			o.Logger.Warn("no session can be forgotten for good", "error", err)
+		}
+		o.ForgetFile = file
 	}
 	for _, s := range o.Sources {
 		if s.Root == "" {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/forget"
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/internal/worktree"
 	"github.com/yorehq/yore/query"
@@ -49,6 +50,7 @@ type History struct {
 	overlay *sqlite.Index
 	logger  *slog.Logger
 	roots   []ingest.Root
+	forgets *forget.List
 	scratch string // a private index folder to remove at the end
 	err     error  // why the index cannot be used
 
@@ -66,6 +68,9 @@ func Open(ctx context.Context, o Options) (*History, error) {
 		return nil, err
 	}
 	h := &History{logger: o.Logger, policy: o.Policy}
+	if o.ForgetFile != "" {
+		h.forgets = forget.New(o.ForgetFile)
+	}
 	if o.Policy == authz.Repository {
 		h.same = worktree.New(worktree.Options{File: o.WorktreeFile, Logger: o.Logger})
 	}
@@ -90,8 +95,8 @@ func Open(ctx context.Context, o Options) (*History, error) {
 		Live: query.Corpus{Store: h.overlay, Refresher: h.live, Logs: h.live},
 	}
 	if h.err == nil {
-		h.ingest = ingest.New(ingest.Options{Roots: h.roots, Catalog: h.index, Shards: h.index, Logger: o.Logger})
-		config.Disk = query.Corpus{Store: h.index, Refresher: h.ingest, Logs: h.ingest, Outside: h.ingest}
+		h.ingest = ingest.New(ingest.Options{Roots: h.roots, Catalog: h.index, Shards: h.index, Forgotten: h.forgets, Logger: o.Logger})
+		config.Disk = query.Corpus{Store: remembered{h.index, h.ingest}, Refresher: h.ingest, Logs: h.ingest, Outside: h.ingest}
 	}
 	h.engine, err = query.New(config)
 	if err == nil {

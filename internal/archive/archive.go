@@ -34,8 +34,9 @@ type Root struct {
 // Archiver copies sessions from roots into an archive. It holds nothing between
 // calls; several may work on one archive.
 type Archiver struct {
-	dir   string
-	roots []Root
+	dir     string
+	roots   []Root
+	forgets Forgets // nil: nothing
 }
 
 // New returns an archiver for the archive in dir, which need not be there yet.
@@ -141,6 +142,9 @@ func (a *Archiver) Run(ctx context.Context, which Which, progress func(done, tot
 			removeRemains(folder)
 		}
 		outcome, err := c.run(ctx)
+		if err == nil {
+			err = a.withdraw(o.src.Header)
+		}
 		var bad *unfit
 		switch {
 		case errors.As(err, &bad):
@@ -150,7 +154,11 @@ func (a *Archiver) Run(ctx context.Context, which Which, progress func(done, tot
 		default:
 			report.Count[outcome]++
 			report.Bytes += c.wrote
-			for _, part := range o.parts(c.at) {
+			parts, err := a.without(o.parts(c.at))
+			if err != nil {
+				return report, err
+			}
+			for _, part := range parts {
 				if to := format.Path(a.dir, part.src.Header); !taken[to] { // a file of its own outranks a part
 					taken[to] = true
 					all = append(all, part)
@@ -198,6 +206,10 @@ func (a *Archiver) originals(ctx context.Context, which Which) ([]original, []Sk
 		if err != nil {
 			return nil, nil, err
 		}
+	}
+	all, err := a.without(all)
+	if err != nil {
+		return nil, nil, err
 	}
 	chosen, conflicts := a.choose(all)
 	return chosen, append(skips, conflicts...), nil

@@ -40,7 +40,8 @@ The folder is the one of --dir, of YORE_ARCHIVE, or of archive = "DIR" in the
 configuration file; there is none unless you name one. Once it is configured, its
 sessions are found and read like any other; a session that is still in its
 agent's folder is one with its copy, and the agent's log is used. Nothing is
-written to an agent's folder, and nothing is ever deleted from the archive.
+written to an agent's folder. What is forgotten (yore forget) is not archived, and
+nothing else is ever deleted from the archive.
 
 A session whose log cannot be read is skipped and named, and the exit code is 3;
 what the archive has of it stays.`,
@@ -74,6 +75,7 @@ func (a *app) archive(ctx context.Context, o archiveOptions) error {
 	if err != nil {
 		return err
 	}
+	archiver = archiver.Without(forgets(forgetList(a.logger)))
 	if o.status {
 		return a.archiveStatus(ctx, archiver, which, o.json)
 	}
@@ -210,7 +212,14 @@ func (a *app) due(ctx context.Context) (due, error) {
 	if err != nil {
 		return nil, err
 	}
-	return archive.FindDue(ctx, roots, a.settings.archive, time.Now())
+	set, err := forgetList(a.logger).Now()
+	if err != nil {
+		return nil, err
+	}
+	list, err := archive.FindDue(ctx, roots, a.settings.archive, time.Now())
+	return slices.DeleteFunc(list, func(d archive.Due) bool {
+		return set.Has(session.Key{Agent: d.Agent, ID: d.ID})
+	}), err
 }
 
 // maxDue is how many logs the text names.

@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "age": age, "log": writeLog, "cut": cutFile, "lines": countLines, "jsonl": checkJSONL, "tool": callTool, "together": together,
+			"code": code, "age": age, "log": writeLog, "cut": cutFile, "lines": countLines, "jsonl": checkJSONL, "tool": callTool, "together": together, "nowhere": nowhere,
 		},
 	})
 }
@@ -199,4 +199,30 @@ func callTool(ts *testscript.TestScript, _ bool, args []string) {
 		lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, i/2, args[i], args[i+1]))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("requests"), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+}
+
+// nowhere checks that no file of the folders holds a text: nowhere TEXT DIR...
+// With ! one must.
+func nowhere(ts *testscript.TestScript, neg bool, args []string) {
+	files := 0
+	var holders []string
+	for _, dir := range args[1:] {
+		ts.Check(filepath.WalkDir(ts.MkAbs(dir), func(path string, d os.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			files++
+			data, err := os.ReadFile(path)
+			if strings.Contains(string(data), args[0]) {
+				holders = append(holders, path)
+			}
+			return err
+		}))
+	}
+	if files == 0 || (len(holders) == 0) == neg {
+		ts.Fatalf("%q is in %d of %d files: %v", args[0], len(holders), files, holders)
+	}
 }

@@ -98,6 +98,9 @@ func healthText(h yore.Health, agents agents, due due) string {
 	}
 	section("problems", false)
 	section("remarks", true)
+	if h.Forgotten > 0 {
+		fmt.Fprintf(&b, "forgotten at your wish, and left out of everything: %d sessions (`yore forget --list`)\n", h.Forgotten)
+	}
 	due.text(&b)
 	agents.text(&b)
 	indexText(&b, h)
@@ -187,6 +190,7 @@ func verdictText(h yore.Health, sound bool) string {
 //
 //	{"sound":bool,"depth":"headers"|"logs"|"pages",
 //	 "roots":[{"agent","path","present":bool,"files","sessions_read","sessions_unread"},…],
+//	 "forgotten",
 //	 "problems":[{"kind","agent","session"?,"workspace"?,"code"?,"path","line"?,"offset"?,"reason"},…],
 //	 "due":[{"agent","session","workspace"?,"path","days_left"},…],
 //	 "agents":[{"agent","servers":[{"path","line"?,"name","command","args":[…]},…],"problems":[{"path","line"?,"reason"},…]},…],
@@ -213,14 +217,15 @@ func healthJSON(h yore.Health, agents agents, due due) []byte {
 		Reason    string           `json:"reason"`
 	}
 	out := struct {
-		Sound    bool        `json:"sound"`
-		Depth    string      `json:"depth"`
-		Roots    []root      `json:"roots"`
-		Problems []problem   `json:"problems"`
-		Due      []dueJSON   `json:"due"`
-		Agents   []agentJSON `json:"agents"`
-		Index    indexJSON   `json:"index"`
-	}{h.Sound() && agents.sound(), [...]string{"headers", "logs", "pages"}[h.Depth], []root{}, []problem{}, due.json(), agents.json(), indexOf(h)}
+		Sound     bool        `json:"sound"`
+		Depth     string      `json:"depth"`
+		Roots     []root      `json:"roots"`
+		Forgotten int         `json:"forgotten"`
+		Problems  []problem   `json:"problems"`
+		Due       []dueJSON   `json:"due"`
+		Agents    []agentJSON `json:"agents"`
+		Index     indexJSON   `json:"index"`
+	}{h.Sound() && agents.sound(), [...]string{"headers", "logs", "pages"}[h.Depth], []root{}, h.Forgotten, []problem{}, due.json(), agents.json(), indexOf(h)}
 	for _, r := range h.Roots {
 		out.Roots = append(out.Roots, root{string(r.Agent), r.Path, r.Present, r.Files, r.Sound, r.Unread})
 	}

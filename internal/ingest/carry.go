@@ -33,6 +33,9 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 				return err
 			}
 			done, forks = 0, sl.forks
+			if err := in.stillForgets(p); err != nil {
+				return err
+			}
 			if n == 0 && len(p.dropped) > 0 {
 				if err := sl.dropAll(ctx, p); err != nil {
 					return err

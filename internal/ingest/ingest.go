@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/forget"
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
 )
@@ -40,6 +41,8 @@ type Options struct {
 	Catalog Catalog
 	Shards  Shards
 	Now     func() time.Time // nil: time.Now
+
+	Forgotten *forget.List // the sessions that are to be in no shard; nil: none
 
 	KeepFootprints bool         // calls of the product's own tools and their results get documents too
 	Logger         *slog.Logger // nil discards
@@ -94,7 +97,7 @@ func (in *Ingester) Work() Work {
 // what it held, so everything is looked at again then.
 func (in *Ingester) Refresh(ctx context.Context, scope session.Scope, progress func(done, total int)) (c session.Coverage, err error) {
 	for range damagesPerCall {
-		if c, err = in.refresh(ctx, scope, progress); !errors.Is(err, ErrDamaged) || ctx.Err() != nil {
+		if c, err = in.refresh(ctx, scope, progress); !errors.Is(err, ErrDamaged) && !errors.Is(err, errForgot) || ctx.Err() != nil {
 			break
 		}
 	}
@@ -207,7 +210,7 @@ func (in *Ingester) plans(ctx context.Context, scope session.Scope) ([]*plan, er
 // made again.
 func leftOut(scope session.Scope, err error) (lost bool, files int) {
 	var s *shardError
-	if !scope.All || !errors.As(err, &s) || errors.Is(err, ErrDamaged) || fault.IsContext(err) {
+	if !scope.All || !errors.As(err, &s) || errors.Is(err, ErrDamaged) || errors.Is(err, errForgot) || fault.IsContext(err) {
 		return false, 0
 	}
 	return true, s.files

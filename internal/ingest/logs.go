@@ -24,6 +24,12 @@ func (in *Ingester) Window(ctx context.Context, source string, at session.Checkp
 	if !ok {
 		return session.Header{}, fmt.Errorf("%w: the log lies under a root that was not given", fault.Persistence)
 	}
+	switch ok, err = in.remembered(ctx, rows[0]); {
+	case err != nil:
+		return session.Header{}, err
+	case !ok:
+		return session.Header{}, fmt.Errorf("%w: the session is one that its owner wants forgotten", fault.Persistence)
+	}
 	src := reader.Source{Agent: rows[0].Agent, Root: rows[0].Root, Path: source, Header: rows[0].Header}
 	next := from
 	h, err := root.Reader.Window(ctx, src, at, from, to, natives, func(r session.Raw) error {

@@ -31,6 +31,8 @@ type plan struct {
 	again      bool // the catalog changed while planning: discover and plan once more
 	grown      []grown
 
+	forgot uint64 // the state of the list of forgotten sessions
+
 	unnamed bool // titles for other sessions wait for being looked up
 
 	file  string           // the file that only is a part of
@@ -80,6 +82,9 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		if rows, err = in.shareParts(ctx, p, rows, stored); err != nil {
 			return nil, err
 		}
+	}
+	if rows, err = in.withoutForgotten(ctx, p, rows); err != nil {
+		return nil, err
 	}
 	if err := in.shareForks(ctx, rows, at); err != nil {
 		return nil, err
