@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/ingest"
 )
 
 // What is left to do for a shard, in its row.
@@ -22,8 +23,8 @@ const purgeBytes = 4 << 20
 // Purge does what is left to do when nobody waits. It finishes merges, and takes
 // deleted text off the disk: deleted rows are overwritten at once
 // (secure_delete), but tokens stay in the lists of segments until these are
-// written anew, rows that were moved in gaps of pages until the file is, and
-// earlier pages in the write-ahead log until it is truncated.
+// written anew, earlier pages in the write-ahead log until it is truncated, and
+// rows that were moved in gaps of pages until these are wiped: see scrub.go.
 // Each step is a transaction of its own. It returns false and no error when the
 // context's deadline or another process, by an open snapshot or as a writer, stopped it; the shard remembers
 // what is left.
@@ -54,7 +55,7 @@ func (x *Index) Purge(ctx context.Context, workspace string) (done bool, err err
 	switch {
 	case err == nil:
 		return true, nil
-	case fault.IsContext(err) && ctx.Err() != nil, errors.Is(err, errHeld):
+	case fault.IsContext(err) && ctx.Err() != nil, errors.Is(err, errHeld), errors.Is(err, errMoved), errors.Is(err, ingest.ErrBusy):
 		return false, nil
 	}
 	return false, err
@@ -103,26 +104,34 @@ type held string
 func (h held) Error() string { return string(h) }
 
 func (c *conn) purge(ctx context.Context, due int64) error {
-	for due == purgeMerge {
-		err := c.transaction(ctx, func() (err error) {
-			due, err = c.purgeStep(ctx)
+	for attempt := 1; ; attempt++ {
+		for due == purgeMerge {
+			err := c.transaction(ctx, func() (err error) {
+				due, err = c.purgeStep(ctx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if c.x.memory != "" {
+			return c.transaction(ctx, func() error {
+				return c.exec(ctx, `UPDATE shard SET purge = 0 WHERE purge = ?`, purgeTruncate)
+			})
+		}
+		step := int64(scrubStep)
+		if attempt == scrubAttempts {
+			step = scrubWhole
+		}
+		if err := c.scrub(ctx, step); err != errMoved {
 			return err
-		})
-		if err != nil {
+		}
+		// Who wrote may have deleted something.
+		var err error
+		if due, err = c.integer(ctx, `SELECT purge FROM shard`); err != nil || due == 0 {
 			return err
 		}
 	}
-	if c.x.memory == "" {
-		if err := c.compact(ctx); err != nil {
-			return err
-		}
-		if err := c.truncate(ctx); err != nil {
-			return err
-		}
-	}
-	return c.transaction(ctx, func() error {
-		return c.exec(ctx, `UPDATE shard SET purge = 0 WHERE purge = ?`, purgeTruncate)
-	})
 }
 
 // transaction runs work under the write lock.
@@ -168,25 +177,6 @@ func (c *conn) purgeStep(ctx context.Context) (due int64, err error) {
 		}
 	}
 	return purgeMerge, c.proceed(ctx, purgeBytes)
-}
-
-// compactMost is the largest database that is written anew at the end of a
-// purge: it is in memory meanwhile, and no other process can write.
-const compactMost = 96 << 20
-
-// compact writes the database anew. A row that SQLite moved to another page, to
-// keep pages evenly full, may have left its bytes in the gap where it stood, and
-// secure_delete overwrites only the row that is deleted, not what it left.
-func (c *conn) compact(ctx context.Context) error {
-	size, err := c.integer(ctx, `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`)
-	if err != nil || size > compactMost {
-		return err
-	}
-	err = c.rawExec(ctx, `VACUUM`)
-	if isBusy(err) && ctx.Err() == nil {
-		return errHeld
-	}
-	return c.fail(ctx, err)
 }
 
 // truncate empties the write-ahead log, once no reader needs it.
