@@ -3,7 +3,7 @@
 STATICCHECK = tools/bin/staticcheck
 BENCH ?= -rounds 3
 
-.PHONY: check test race vet format lint vuln golden fuzz crash bench e2e
+.PHONY: check test race vet format lint vuln golden fuzz crash authority bench e2e
 
 check: vet format lint test
 
@@ -42,6 +42,10 @@ fuzz:
 # Kills writers and flips bits at random, more often than a test run does.
 crash:
 	go test ./sqlite -count=1 -run 'TestKilled|TestFlipped' -rounds 500
+
+# Hostile calls against every surface, more than a test run makes (20 minutes).
+authority:
+	go test ./internal/attack -count=1 -timeout 60m -run TestAuthority -calls 100000
 
 # BENCH=-short takes a minute and fails by amounts of work only; without it, the
 # table of docs/performance.md (an hour).

@@ -113,6 +113,17 @@ func (v *View) sees(h session.Header) bool {
 	return slices.Contains(v.workspaces, h.Cwd)
 }
 
+// reach returns the workspaces that any visible session is of; nil: all.
+func (v *View) reach() []string {
+	switch {
+	case v.policy == Owner:
+		return nil
+	case v.caller.Workspace == "":
+		return []string{""} // the caller's own session has none either
+	}
+	return v.workspaces
+}
+
 // scope narrows a requested scope to what the view may search.
 func (v *View) scope(asked session.Scope) (session.Scope, error) {
 	if v.policy == Owner {
@@ -249,7 +260,7 @@ func (v *View) visible(ctx context.Context, texts []string) ([][]query.Located, 
 			ids = append(ids, reading.ID)
 		}
 	}
-	found, failed := v.engine.FindAll(ctx, ids)
+	found, failed := v.engine.FindAll(ctx, ids, v.reach())
 	if fault.IsContext(failed) {
 		return nil, failed
 	}
@@ -260,22 +271,20 @@ func (v *View) visible(ctx context.Context, texts []string) ([][]query.Located, 
 	out := make([][]query.Located, len(texts))
 	for i, text := range texts {
 		for _, reading := range query.ReadID(text) {
-			known := false
 			for _, f := range by[reading.ID] {
-				if reading.Agent != "" && f.Header.Agent != reading.Agent {
-					continue
-				}
-				if known = true; v.sees(f.Header) {
+				if (reading.Agent == "" || f.Header.Agent == reading.Agent) && v.sees(f.Header) {
 					out[i] = append(out[i], f)
 				}
-			}
-			if !known && failed != nil {
-				return nil, failed // it may be where nothing could be read
 			}
 			if out[i] != nil {
 				out[i] = v.homeFirst(out[i])
 				break
 			}
+		}
+		// It may be where nothing could be read. That another workspace has a session
+		// of this id says nothing against it, and must not be noticed.
+		if out[i] == nil && failed != nil {
+			return nil, failed
 		}
 	}
 	return out, nil
@@ -323,7 +332,7 @@ func (v *View) Target(ctx context.Context, id *string) (*Grant, error) {
 // named it. One that is missing and one that is not visible both give
 // fault.Unauthorized.
 func (v *View) Session(ctx context.Context, t query.Target) (*Grant, error) {
-	found, err := v.engine.FindAll(ctx, []session.ID{t.Key.ID})
+	found, err := v.engine.FindAll(ctx, []session.ID{t.Key.ID}, v.reach())
 	if fault.IsContext(err) {
 		return nil, err
 	}
@@ -342,14 +351,14 @@ func (v *View) ownTarget(ctx context.Context) (*Grant, error) {
 	if v.caller.Session == nil {
 		return nil, fault.New(fault.MissingAgent, "the caller's own session is not known here: pass session_id (session_search lists the ids of this workspace)")
 	}
-	found, err := v.engine.Find(ctx, *v.caller.Session)
-	if err != nil {
-		return nil, err
-	}
+	found, err := v.engine.Find(ctx, *v.caller.Session, v.reach())
 	for _, f := range found {
 		if v.own(query.TargetOf(f.Header)) {
 			return v.grant(f), nil
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return nil, fault.New(fault.MissingAgent, "the caller's own session has no log yet: pass the session_id of another session")
 }
@@ -374,7 +383,7 @@ func (v *View) parentsOf(ctx context.Context, headers []session.Header) ([]Paren
 			continue
 		}
 		out[i].Kind = ParentOutside
-		parent, ok, err := v.engine.Parent(ctx, h, v.sees)
+		parent, ok, err := v.engine.Parent(ctx, h, v.reach(), v.sees)
 		if err != nil {
 			return nil, err
 		}

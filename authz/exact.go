@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
 )
@@ -11,17 +12,17 @@ import (
 // Targets authorizes every visible session with a key: more than one only where
 // several workspaces have it. None, missing or not visible, is no failure.
 func (v *View) Targets(ctx context.Context, key session.Key) ([]*Grant, error) {
-	found, err := v.engine.Find(ctx, key)
-	if err != nil {
-		return nil, err
-	}
+	found, err := v.engine.Find(ctx, key, v.reach())
 	var grants []*Grant
 	for _, f := range found {
 		if v.sees(f.Header) {
 			grants = append(grants, v.grant(f))
 		}
 	}
-	return grants, nil
+	if grants != nil && !fault.IsContext(err) {
+		err = nil // that something cannot be read hides nothing that can
+	}
+	return grants, err
 }
 
 // Facets counts what SearchSessions finds for the same request; the caller's

@@ -100,11 +100,6 @@ func (g *Grant) Surface(ctx context.Context) (query.Info, []int64, error) {
 	return info, seqs, nil
 }
 
-// ReadSession emits every event of the session as it was written.
-func (g *Grant) ReadSession(ctx context.Context, emit func(query.Entry, session.Raw) error) error {
-	return g.view.engine.ReadSession(ctx, g.at, g.Own(), emit)
-}
-
 // Read returns one event as it was written, with its neighbours.
 func (g *Grant) Read(ctx context.Context, seq, before, after int64) (query.Window, error) {
 	w, err := g.view.engine.Read(ctx, g.at, g.Own(), seq, before, after)
@@ -127,7 +122,7 @@ func (g *Grant) TraceEvent(ctx context.Context, seq int64) (query.Relations, err
 // that may not be seen ends the chain with a boundary marker, a descendant that
 // may not be seen becomes one marker for its whole subtree.
 func (g *Grant) Trace(ctx context.Context) (Lineage, error) {
-	line, err := g.view.engine.Lineage(ctx, g.at, g.view.sees)
+	line, err := g.view.engine.Lineage(ctx, g.at, g.view.reach(), g.view.sees)
 	if err := g.again(line.Target, err); err != nil {
 		return Lineage{}, err
 	}

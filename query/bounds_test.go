@@ -115,7 +115,7 @@ func TestTheLongestQuery(t *testing.T) {
 
 func locate(t *testing.T, e *query.Engine, id session.ID) query.Located {
 	t.Helper()
-	found, err := e.Find(t.Context(), session.Key{ID: id})
+	found, err := e.Find(t.Context(), session.Key{ID: id}, nil)
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%s: found %v, %v", id, found, err)
 	}
@@ -293,7 +293,7 @@ func TestManyIDs(t *testing.T) {
 	for i := range 3000 {
 		list = append(list, session.ID(fmt.Sprint("s", i)))
 	}
-	found, err := e.FindAll(t.Context(), append(list, list...))
+	found, err := e.FindAll(t.Context(), append(list, list...), nil)
 	if err != nil || len(found) != 3 || n != 1 {
 		t.Errorf("%d sessions found after %d refreshes, %v; want 3 after 1", len(found), n, err)
 	}

@@ -129,31 +129,29 @@ func ReadID(text string) []session.Key {
 }
 
 // Find returns the sessions with a key in any workspace; a key without an agent
-// stands for every agent. New files are discovered first. That the disk cannot
-// be read does not hide a live session.
-func (e *Engine) Find(ctx context.Context, key session.Key) ([]Located, error) {
-	found, err := e.FindAll(ctx, []session.ID{key.ID})
+// stands for every agent. New files are discovered first. An error says that there
+// may be more; what was found is returned beside it. in is as in FindAll.
+func (e *Engine) Find(ctx context.Context, key session.Key, in []string) ([]Located, error) {
+	found, err := e.FindAll(ctx, []session.ID{key.ID}, in)
 	if fault.IsContext(err) {
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(l Located) bool { return key.Agent != "" && l.Header.Agent != key.Agent })
-	if len(found) == 0 {
-		return nil, err
-	}
-	return found, nil
+	return found, err
 }
 
 // FindAll returns the sessions that have one of the native ids, of any agent in
-// any workspace, after one look for new files. An error says that there may be
-// more; what was found is returned beside it.
-func (e *Engine) FindAll(ctx context.Context, ids []session.ID) ([]Located, error) {
+// some workspaces (nil: all), after one look for new files. An error says that
+// there may be more; what was found is returned beside it. A session in none of
+// the workspaces costs what one costs that is nowhere.
+func (e *Engine) FindAll(ctx context.Context, ids []session.ID, in []string) ([]Located, error) {
 	diskErr := e.discover(ctx)
 	if fault.IsContext(diskErr) {
 		return nil, diskErr
 	}
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
-	found, err := e.locate(ctx, Lookup{IDs: slices.Compact(ids)})
+	found, err := e.locate(ctx, Lookup{IDs: slices.Compact(ids), Workspaces: in})
 	return found, errors.Join(diskErr, err)
 }
 
@@ -198,9 +196,9 @@ func (e *Engine) locate(ctx context.Context, which Lookup) ([]Located, error) {
 
 // Parent returns the session that h names as its parent: of the same agent, in
 // the same workspace if there is one, else one that sees holds for, so that a
-// foreign log of the same id does not hide it.
-func (e *Engine) Parent(ctx context.Context, h session.Header, sees func(session.Header) bool) (session.Header, bool, error) {
-	found, err := e.locate(ctx, Lookup{IDs: []session.ID{h.ParentSession}})
+// foreign log of the same id does not hide it. in is as in FindAll.
+func (e *Engine) Parent(ctx context.Context, h session.Header, in []string, sees func(session.Header) bool) (session.Header, bool, error) {
+	found, err := e.locate(ctx, Lookup{IDs: []session.ID{h.ParentSession}, Workspaces: in})
 	if err != nil && len(found) == 0 {
 		return session.Header{}, false, err
 	}

@@ -185,7 +185,7 @@ func TestALiveSessionHidesItsStoredLog(t *testing.T) {
 	if page, err = e.SearchSessions(t.Context(), req); err != nil || !slices.Equal(ids(page), []string{"other"}) {
 		t.Errorf("in conflict: %v, %v", ids(page), err)
 	}
-	found, err := e.Find(t.Context(), h.Key())
+	found, err := e.Find(t.Context(), h.Key(), nil)
 	if err != nil || len(found) != 1 || !found[0].Conflict {
 		t.Errorf("found %+v, %v", found, err)
 	}
@@ -406,7 +406,7 @@ func TestTextFilterIsLiteralWithFlexibleWhiteSpace(t *testing.T) {
 	m := newMemory(t)
 	m.put(header("a", "/w"), "line one\n\tline two", "line  one", "Line one", "a.b", "axb")
 	e := engine(t, query.Config{Disk: m.Corpus})
-	found, err := e.Find(t.Context(), session.Key{ID: "a"})
+	found, err := e.Find(t.Context(), session.Key{ID: "a"}, nil)
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
@@ -450,7 +450,7 @@ func TestSearchTurnedOff(t *testing.T) {
 	if _, err := e.SearchSessions(t.Context(), query.SessionSearch{Query: "zephyr", Sessions: workspaces("/w"), Limit: 5}); !errors.Is(err, fault.SearchDisabled) {
 		t.Error(err)
 	}
-	found, err := e.Find(t.Context(), session.Key{ID: "a"})
+	found, err := e.Find(t.Context(), session.Key{ID: "a"}, nil)
 	if err != nil || len(found) != 1 {
 		t.Fatal(err)
 	}

@@ -198,7 +198,7 @@ func TestReplacementsAreRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := engine(t, query.Config{Disk: m.Corpus})
-	found, err := e.Find(t.Context(), session.Key{Agent: session.DSH, ID: "s"})
+	found, err := e.Find(t.Context(), session.Key{Agent: session.DSH, ID: "s"}, nil)
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}

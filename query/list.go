@@ -163,7 +163,7 @@ func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventF
 			return err
 		})
 		if errors.Is(err, errPageFull) {
-			list.Info.Header, err = at.Header, nil
+			err = nil // the header is what the log states all the same
 		}
 	}
 	if err == nil && next >= 0 {

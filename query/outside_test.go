@@ -63,7 +63,7 @@ func TestWhatAgentsSayOutsideOfTheirLogs(t *testing.T) {
 		if err != nil || len(page.Hits) != 1 {
 			t.Fatal(page.Hits, err)
 		}
-		found, err := e.Find(t.Context(), h.Key())
+		found, err := e.Find(t.Context(), h.Key(), nil)
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}

@@ -177,30 +177,6 @@ func (v *view) entryOf(ctx context.Context, en *entry, ev *session.Event) (Entry
 	return out, err
 }
 
-// ReadSession emits every event of a session in sequence, as it was written.
-func (e *Engine) ReadSession(ctx context.Context, at Located, own bool, emit func(Entry, session.Raw) error) (err error) {
-	vs, v, en, _, err := e.openSession(ctx, at, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, vs.Close()) }()
-	last := en.info(own).Events - 1
-	if last < 0 {
-		return nil
-	}
-	h, err := v.window(ctx, en, 0, last, session.Every(), func(r session.Raw) error {
-		entry, err := v.entryOf(ctx, en, &r.Event)
-		if err != nil {
-			return err
-		}
-		return emit(entry, r)
-	})
-	if err == nil && TargetOf(h) != TargetOf(at.Header) {
-		err = fmt.Errorf("%w: the session moved while it was read", fault.Unauthorized)
-	}
-	return err
-}
-
 // Surface returns the seqs of the events that are in the model's context, in order.
 func (e *Engine) Surface(ctx context.Context, at Located, own bool) (info Info, seqs []int64, err error) {
 	vs, v, en, _, err := e.openSession(ctx, at, nil)

@@ -45,14 +45,14 @@ func TestAsIndexedNeverLooksAtTheLogs(t *testing.T) {
 	if d := gocmp.Diff(ids(want), ids(got)); d != "" {
 		t.Error(d)
 	}
-	found, err := still.Find(t.Context(), session.Key{ID: "a"})
+	found, err := still.Find(t.Context(), session.Key{ID: "a"}, nil)
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", found, err)
 	}
 	if w, err := still.Read(t.Context(), found[0], false, 1, 1, 0); err != nil || w.Entry.Text != "zephyr two" {
 		t.Errorf("%+v, %v", w, err)
 	}
-	if _, err := still.Lineage(t.Context(), found[0], func(session.Header) bool { return true }); err != nil {
+	if _, err := still.Lineage(t.Context(), found[0], nil, func(session.Header) bool { return true }); err != nil {
 		t.Error(err)
 	}
 	if counted.n != 1 {

@@ -28,9 +28,9 @@ type Store interface {
 
 // Lookup chooses catalogued headers; set fields are ANDed.
 type Lookup struct {
-	IDs       []session.ID // any of these, without duplicates and at most 10,000; nil: all
-	Parent    *session.ID
-	Workspace *string
+	IDs        []session.ID // any of these, without duplicates and at most 10,000; nil: all
+	Parent     *session.ID
+	Workspaces []string // any of these, without duplicates; nil: all
 }
 
 // Known is one catalogued source.

@@ -9,10 +9,13 @@ import (
 )
 
 // Lineage walks a session's ancestors and descendants by headers alone, over
-// all workspaces; what of it may be shown is the authority's to decide. sees
-// decides between parents as in Parent. A ring through the target's ancestors
-// is fault.InvalidLineage.
-func (e *Engine) Lineage(ctx context.Context, at Located, sees func(session.Header) bool) (session.Lineage, error) {
+// all workspaces, as far as sees holds: an ancestor for which it does not is
+// like one that is not there, and a descendant for which it does not is the last
+// of its branch. So neither a ring nor a long walk tells of what may not be seen.
+// sees decides between parents as in Parent, and in are the workspaces of what it
+// holds for (nil: all). A ring through the target's
+// ancestors is fault.InvalidLineage.
+func (e *Engine) Lineage(ctx context.Context, at Located, in []string, sees func(session.Header) bool) (session.Lineage, error) {
 	if err := e.check(at); err != nil {
 		return session.Lineage{}, err
 	}
@@ -23,7 +26,7 @@ func (e *Engine) Lineage(ctx context.Context, at Located, sees func(session.Head
 	} else if err != nil {
 		e.Logger.Warn("lineage may be incomplete", "error", err)
 	}
-	found, err := e.locate(ctx, Lookup{IDs: []session.ID{at.Header.ID}})
+	found, err := e.locate(ctx, Lookup{IDs: []session.ID{at.Header.ID}, Workspaces: in})
 	if err != nil && len(found) == 0 {
 		return session.Lineage{}, err
 	}
@@ -32,23 +35,28 @@ func (e *Engine) Lineage(ctx context.Context, at Located, sees func(session.Head
 			at = f
 		}
 	}
-	return session.Trace(at.Header, &kin{ctx, e, sees})
+	return session.Trace(at.Header, &kin{ctx, e, in, sees})
 }
 
 // kin looks relatives up in the catalog.
 type kin struct {
 	ctx  context.Context
 	e    *Engine
+	in   []string
 	sees func(session.Header) bool
 }
 
 // Parent implements session.Kin.
 func (k *kin) Parent(h session.Header) (session.Header, bool, error) {
-	return k.e.Parent(k.ctx, h, k.sees)
+	parent, ok, err := k.e.Parent(k.ctx, h, k.in, k.sees)
+	return parent, ok && k.sees(parent), err
 }
 
 // Children implements session.Kin: those whose parent resolves to h.
 func (k *kin) Children(h session.Header) ([]session.Header, error) {
+	if !k.sees(h) {
+		return nil, nil
+	}
 	found, err := k.e.locate(k.ctx, Lookup{Parent: &h.ID})
 	if err != nil && len(found) == 0 {
 		return nil, err
@@ -58,7 +66,7 @@ func (k *kin) Children(h session.Header) ([]session.Header, error) {
 		if f.Header.Agent != h.Agent {
 			continue
 		}
-		parent, ok, err := k.Parent(f.Header)
+		parent, ok, err := k.e.Parent(k.ctx, f.Header, nil, k.sees)
 		if err != nil {
 			return nil, err
 		}

@@ -121,7 +121,7 @@ func (e *Engine) unite(ctx context.Context, all views) error {
 			continue
 		}
 		// What is on disk may be catalogued and not yet (or never) indexed.
-		known, err := e.Disk.Store.Headers(ctx, Lookup{Workspace: &v.workspace})
+		known, err := e.Disk.Store.Headers(ctx, Lookup{Workspaces: []string{v.workspace}})
 		if err != nil {
 			return err
 		}

@@ -69,12 +69,18 @@ func (x *Index) Headers(ctx context.Context, which query.Lookup) ([]query.Known,
 	if which.Parent != nil {
 		q.add(`(f_parent = ? AND f_parent <> '' OR parent = ? AND f_parent = '')`, string(*which.Parent), string(*which.Parent))
 	}
-	if which.Workspace != nil {
-		q.add(`cwd = ?`, *which.Workspace)
+	from := `files`
+	if which.Workspaces != nil {
+		anyOf(&q, `cwd`, which.Workspaces)
+		if which.IDs != nil {
+			// The index tells the workspace (it is part of the key), so that a row of
+			// another one is not even read: it costs what one costs that is not there.
+			from = `files INDEXED BY files_id`
+		}
 	}
 	var all []query.Known
 	forks := map[session.Header]ingest.Fork{} // by what logs state
-	err := x.readCatalog(ctx, `SELECT path, `+headerColumns+`, `+forkColumns+`, `+problemColumns+` FROM files`+q.where()+` ORDER BY path`, func(r row) error {
+	err := x.readCatalog(ctx, `SELECT path, `+headerColumns+`, `+forkColumns+`, `+problemColumns+` FROM `+from+q.where()+` ORDER BY path`, func(r row) error {
 		h := r.header(1)
 		if f := r.fork(1 + headerWidth); f != (ingest.Fork{}) {
 			forks[h] = f
