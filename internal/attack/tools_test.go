@@ -17,12 +17,12 @@ import (
 // How much is tried; `make authority` tries the whole of it. A failure names the
 // seed of its world, with which -seed begins.
 var (
-	calls = flag.Int("calls", 1500, "how many calls are tried on the tools and on the library each; a hundredth of it on other surfaces")
+	calls = flag.Int("calls", 600, "how many calls are tried on the tools and on the library each; a hundredth of it on other surfaces")
 	seed  = flag.Uint64("seed", 1, "the first world")
 )
 
 // perWorld is how many calls are made in one world.
-const perWorld = 500
+const perWorld = 300
 
 // twins are what is left of a world when all is taken away that a caller may not see.
 type twins struct {

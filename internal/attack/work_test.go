@@ -63,7 +63,7 @@ func reads() (calls, bytes int64) {
 func TestMissingAndForbiddenCostTheSame(t *testing.T) {
 	statements := watch()
 	compared := 0
-	for n := uint64(0); n < uint64(max(3, min(*calls/5000, 40))); n++ {
+	for n := uint64(0); n < uint64(max(2, min(*calls/5000, 40))); n++ {
 		world := newWorld(*seed + n)
 		dir := t.TempDir()
 		h := world.open(t, filepath.Join(dir, "all"), nil)
