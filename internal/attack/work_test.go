@@ -22,7 +22,9 @@ type work struct {
 	reads      string   // calls and bytes, as the system counts them; "" where it does not
 }
 
-func (w work) same(o work) bool { return w.reads == o.reads && slices.Equal(w.statements, o.statements) }
+func (w work) same(o work) bool {
+	return w.reads == o.reads && slices.Equal(w.statements, o.statements)
+}
 
 // neighbour is a word that stands beside another one in every index.
 func neighbour(word string, by int) string {
