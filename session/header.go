@@ -30,6 +30,7 @@ const (
 	DSH    Agent = "dsh"
 	Claude Agent = "claude-code"
 	Codex  Agent = "codex"
+	Pi     Agent = "pi"
 )
 
 // Key identifies a session within one workspace.
