@@ -23,7 +23,12 @@ func (a *app) agents() agents {
 // places tells where the agents keep their configurations.
 func (a *app) places() setup.Places {
 	home, _ := os.UserHomeDir()
-	return setup.Places{Home: home, ClaudeHome: a.folder("CLAUDE_CONFIG_DIR"), CodexHome: a.folder("CODEX_HOME"), DSHHome: a.folder("DSH_HOME")}
+	p := setup.Places{Home: home, Homes: map[setup.Agent]string{}}
+	for _, agent := range setup.Agents() {
+		variable, _ := setup.Home(agent)
+		p.Homes[agent] = a.folder(variable)
+	}
+	return p
 }
 
 // folder returns a folder that the environment names, absolute; "" for none.

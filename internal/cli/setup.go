@@ -30,14 +30,14 @@ func (a *app) setupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "setup AGENT",
 		Short: "Give an agent the five tools, in its own configuration",
-		Long: `Setup prints the entry that makes an agent (claude, codex or dsh) start
+		Long: `Setup prints the entry that makes an agent (` + setup.Names() + `) start
 ` + "`yore mcp`" + `, and says which file it belongs in. With --write it puts the entry there
 itself: comments, order and all other settings stay, what the file held is kept in
 a backup beside it, and a second time changes nothing. --undo takes the entry out
 again. A file that is broken, read-only, or holds an entry of that name that
 setup did not write is left alone, and the reason is given with its line.
 
-For claude and codex the entry holds in every project: they start the server in
+For all but dsh the entry holds in every project: they start the server in
 the folder of each session, which is the workspace it shows. One process of dsh
 may serve many folders and does not say which of them calls. So without
 --workspace only the profile headless is set up, which works in one folder; with
@@ -51,7 +51,7 @@ the entry hands it on.`,
   yore setup dsh --workspace /srv/code/alpha --write
   yore setup codex --undo`,
 		Args:      takesOneOf("AGENT"),
-		ValidArgs: []string{string(setup.Claude), string(setup.Codex), string(setup.DSH)},
+		ValidArgs: setupAgents(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.agent = setup.Agent(args[0])
 			return a.setup(cmd, o)
@@ -69,6 +69,15 @@ the entry hands it on.`,
 	cmd.MarkFlagsMutuallyExclusive("write", "undo")
 	cmd.MarkFlagsMutuallyExclusive("project", "workspace")
 	return cmd
+}
+
+// setupAgents names the agents that can be set up.
+func setupAgents() []string {
+	var names []string
+	for _, agent := range setup.Agents() {
+		names = append(names, string(agent))
+	}
+	return names
 }
 
 func (a *app) setup(cmd *cobra.Command, o setupOptions) error {
@@ -225,9 +234,12 @@ func sameFile(a, b string) bool {
 func (a *app) handedOn(cmd *cobra.Command, agent setup.Agent) map[string]string {
 	env := map[string]string{}
 	home, _ := os.UserHomeDir()
-	for name, usual := range map[string]string{
-		"CLAUDE_CONFIG_DIR": ".claude", "CODEX_HOME": ".codex", "DSH_HOME": ".dsh", "XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config",
-	} {
+	folders := map[string]string{"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "PI_CODING_AGENT_SESSION_DIR": ""}
+	for _, known := range setup.Agents() {
+		variable, usual := setup.Home(known)
+		folders[variable] = usual
+	}
+	for name, usual := range folders {
 		if dir := a.folder(name); dir != "" && dir != filepath.Join(home, usual) {
 			env[name] = dir
 		}

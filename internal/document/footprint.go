@@ -32,6 +32,10 @@ func Footprint(name, arguments string) bool {
 	if named(name, scriptTool) {
 		return scripted(arguments)
 	}
+	if name == codeTool {
+		var a struct{ Code string }
+		return json.Unmarshal([]byte(arguments), &a) == nil && scripted(a.Code)
+	}
 	for _, f := range footprints {
 		if !named(name, f.tool) {
 			continue
@@ -48,6 +52,9 @@ func Footprint(name, arguments string) bool {
 
 // scriptTool is what Codex names the tool that runs a script of tool calls.
 const scriptTool = "exec"
+
+// codeTool is what Pi names its own, whose arguments hold the script.
+const codeTool = "codemode"
 
 // named reports whether a recorded name is a tool's, behind any prefix.
 func named(name, tool string) bool {

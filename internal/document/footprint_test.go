@@ -32,6 +32,9 @@ func TestFootprint(t *testing.T) {
 		{"functions.exec", "const r = await tools.mcp__yore__session_event_read ({seq: 3});\ntext(r)", true},
 		{"codex_exec", "tools.yore.session_trace\n\t(\n{})", true},
 		{"exec", `session_event_search({query:"x"})`, true},
+		{"codemode", `{"code":"text(await tools.mcp__yore__session_search({query: \"x\"}))"}`, true},
+		{"codemode", `{"code":"text(await tools.read({path: \"session_search\"}))"}`, false},
+		{"codemode", `session_search({query:"x"})`, false},
 		{"exec", `await(session_event_trace({seq:1}))`, true},
 		{"exec", `x = {session_search: 1}; await tools.session_search({query:"x"})`, true}, // the second one is the call
 		{"exec", `await tools.exec_command({cmd:"ls"})`, false},

@@ -30,6 +30,8 @@ func (c Call) agent() (agent session.Agent, readable bool) {
 		return codex, true
 	case DSHClient:
 		return session.DSH, true
+	case "pi":
+		return session.Pi, true
 	}
 	return "", false
 }

@@ -203,7 +203,7 @@ func TestSession(t *testing.T) {
 		return session.Key{Agent: session.Agent(agent), ID: session.ID(id)}
 	}
 	known := corpus{keys: map[string][]session.Key{
-		"/w": {key("codex", "t1"), key("claude-code", "c0"), key("claude-code", "c1"), key("qwen-code", "q1"), key("copilot", "p1"), key("dsh", "d1"), key("dsh", "d2")},
+		"/w": {key("codex", "t1"), key("claude-code", "c0"), key("claude-code", "c1"), key("qwen-code", "q1"), key("copilot", "p1"), key("dsh", "d1"), key("dsh", "d2"), key("pi", "i1")},
 		"/v": {key("codex", "foreign"), key("claude-code", "foreign"), key("qwen-code", "foreign"), key("dsh", "foreign")},
 	}}
 	env := environment("CLAUDE_CODE_SESSION_ID", "c1", "QWEN_CODE_SESSION_ID", "q1", "COPILOT_AGENT_SESSION_ID", "p1")
@@ -244,7 +244,8 @@ func TestSession(t *testing.T) {
 		{name: "a client's own agent", host: Options{Calls: calls{byArgs: []session.Key{key("dsh", "d1"), key("claude-code", "c0")}}, Workspace: "/w"}, call: Call{Client: "dsh-mcp-client"}, want: "dsh:d1"},
 		{name: "Claude's own log", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0"), key("codex", "t1")}}}, call: Call{Client: "claude-code"}, want: "claude-code:c0"},
 		{name: "Codex is no session of Claude", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "codex-mcp-client"}},
-		{name: "an agent without readable logs", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "pi"}},
+		{name: "an agent without readable logs", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "some-client"}},
+		{name: "Pi's own log", host: Options{Calls: calls{byArgs: []session.Key{key("pi", "i1"), key("codex", "t1")}}}, call: Call{Client: "pi"}, want: "pi:i1"},
 		{name: "another agent without readable logs", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "gemini-cli-mcp-client"}},
 		{name: "a call id that is not found", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}},
 			call: Call{Client: "claude-code", Meta: map[string]any{"claudecode/toolUseId": "toolu_1"}}},

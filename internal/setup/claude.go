@@ -38,7 +38,7 @@ func (t Target) local(project string) claudeLocal {
 			}
 		}
 	}
-	if all, err := (jsonFile{}).entries(text); err == nil {
+	if all, err := claudeForm().entries(text); err == nil {
 		out.entries = all
 	}
 	for i := range out.entries {

@@ -40,8 +40,7 @@ func Inspect(p Places, project string) []Status {
 		if err != nil {
 			continue
 		}
-		home := map[Agent]string{Claude: p.claude(), Codex: p.codex(), DSH: p.dsh()}[agent]
-		if !exists(home) && !exists(user.Path) {
+		if !exists(p.home(agent)) && !exists(user.Path) {
 			continue
 		}
 		targets := []Target{user}
@@ -52,7 +51,7 @@ func Inspect(p Places, project string) []Status {
 			}
 		case DSH:
 			// The pattern is a path of ours; that it may be malformed means no profiles.
-			profiles, _ := filepath.Glob(filepath.Join(p.dsh(), "profiles", "*", patchFile))
+			profiles, _ := filepath.Glob(filepath.Join(p.home(DSH), "profiles", "*", patchFile))
 			for _, path := range profiles {
 				targets = append(targets, Target{DSH, path, yamlFile{}})
 			}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 )
 
@@ -13,15 +15,23 @@ import (
 // file in its home wins if it is there; else the file lies in CLAUDE_CONFIG_DIR,
 // or beside the default home and not in it. Observed with version 2.1.332.
 func (p Places) claudeFile() string {
-	legacy := filepath.Join(p.claude(), ".config.json")
+	legacy := filepath.Join(p.home(Claude), ".config.json")
 	if _, err := os.Stat(legacy); err == nil {
 		return legacy
 	}
-	return filepath.Join(or(p.ClaudeHome, p.Home), ".claude.json")
+	return filepath.Join(or(p.Homes[Claude], p.Home), ".claude.json")
 }
 
-// jsonFile is Claude Code's form: strict JSON, servers by name in "mcpServers".
-type jsonFile struct{}
+// jsonFile is the form of most agents: strict JSON, servers by name in
+// "mcpServers". They differ in what an entry says beside its command.
+type jsonFile struct {
+	kind, also string  // what "type" says of a server that is a program, and another word for it; "": nothing
+	env        bool    // an empty "env" is written too
+	extra      []extra // settings that every entry gets, in order
+}
+
+// extra is a setting of an entry: its name and its JSON.
+type extra struct{ name, value string }
 
 const serversKey = "mcpServers"
 
@@ -123,14 +133,85 @@ func orEmpty(text []byte) []byte {
 	return text
 }
 
-type jsonServer struct {
-	Type    string            `json:"type"`
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env"`
+// entry reads a server; what does not decode, or holds other settings than are
+// made here, is another kind, and stays as it is.
+func (f jsonFile) entry(name string, text []byte) entry {
+	e := entry{Server: Server{Name: name}}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil {
+		e.other = true
+		return e
+	}
+	wanted := map[string]string{}
+	for _, x := range f.extra {
+		wanted[x.name] = x.value
+		e.other = e.other || fields[x.name] == nil
+	}
+	for key, value := range fields {
+		var err error
+		switch key {
+		case "type":
+			var kind string
+			err = json.Unmarshal(value, &kind)
+			e.other = e.other || kind != "" && kind != "stdio" && kind != f.kind && kind != f.also
+		case "command":
+			err = json.Unmarshal(value, &e.Command)
+		case "args":
+			err = json.Unmarshal(value, &e.Args)
+		case "env":
+			err = json.Unmarshal(value, &e.Env)
+		case "enabled":
+			e.disabled = string(value) == "false"
+			e.other = true
+		default:
+			e.other = e.other || wanted[key] == "" || !sameValue(value, wanted[key])
+		}
+		e.other = e.other || err != nil
+	}
+	return e
 }
 
-func (jsonFile) entries(text []byte) ([]entry, error) {
+func sameValue(a []byte, b string) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// object writes a server as the agent's own command does.
+func (f jsonFile) object(s Server) (json.RawMessage, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	put := func(name string, value any) error {
+		var text bytes.Buffer
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(value); err != nil {
+			return err
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%s", name, bytes.TrimSpace(text.Bytes()))
+		return nil
+	}
+	var err error
+	if f.kind != "" {
+		err = put("type", f.kind)
+	}
+	err = errors.Join(err, put("command", s.Command), put("args", s.Args))
+	switch {
+	case len(s.Env) > 0:
+		err = errors.Join(err, put("env", s.Env))
+	case f.env:
+		err = errors.Join(err, put("env", map[string]string{}))
+	}
+	for _, x := range f.extra {
+		err = errors.Join(err, put(x.name, json.RawMessage(x.value)))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), err
+}
+
+func (f jsonFile) entries(text []byte) ([]entry, error) {
 	_, text = unmark(text)
 	text = orEmpty(text)
 	_, in, _, err := servers(text)
@@ -139,13 +220,8 @@ func (jsonFile) entries(text []byte) ([]entry, error) {
 	}
 	var all []entry
 	for _, m := range in.members {
-		e := entry{Server: Server{Name: m.name}, line: lineAt(text, m.keyStart)}
-		var s jsonServer
-		d := json.NewDecoder(bytes.NewReader(text[m.start:m.end]))
-		d.DisallowUnknownFields()
-		// What does not decode is another kind of server, and stays as it is.
-		e.other = d.Decode(&s) != nil || s.Type != "" && s.Type != "stdio"
-		e.Command, e.Args, e.Env = s.Command, s.Args, s.Env
+		e := f.entry(m.name, text[m.start:m.end])
+		e.line = lineAt(text, m.keyStart)
 		all = append(all, e)
 	}
 	return all, nil
@@ -182,7 +258,7 @@ func indent(text []byte, b block, fallback string) (space string, flat bool) {
 	return lead[i+1:], false
 }
 
-func (jsonFile) add(text []byte, s Server) ([]byte, error) {
+func (f jsonFile) add(text []byte, s Server) ([]byte, error) {
 	mark, text := unmark(text)
 	text = orEmpty(text)
 	top, in, ok, err := servers(text)
@@ -192,11 +268,11 @@ func (jsonFile) add(text []byte, s Server) ([]byte, error) {
 	end := lineEnd(text)
 	outer, flat := indent(text, top, "  ")
 	unit := or(outer, "  ")
-	value := jsonServer{"stdio", s.Command, s.Args, s.Env}
-	if value.Env == nil {
-		value.Env = map[string]string{}
+	value, err := f.object(s)
+	if err != nil {
+		return nil, err
 	}
-	at, prefix, key, encoded := top, outer, serversKey, any(map[string]jsonServer{s.Name: value})
+	at, prefix, key, encoded := top, outer, serversKey, any(map[string]json.RawMessage{s.Name: value})
 	if ok {
 		at, key, encoded = in, s.Name, value
 		prefix, flat = indent(text, in, outer+unit)

@@ -26,13 +26,13 @@ type Agent string
 
 // The agents.
 const (
-	Claude Agent = "claude"
-	Codex  Agent = "codex"
-	DSH    Agent = "dsh"
+	Claude  Agent = "claude"
+	Codex   Agent = "codex"
+	DSH     Agent = "dsh"
+	Pi      Agent = "pi"
+	Copilot Agent = "copilot"
+	Kimi    Agent = "kimi"
 )
-
-// Agents lists every agent, in the order in which they are shown.
-func Agents() []Agent { return []Agent{Claude, Codex, DSH} }
 
 // Server is an MCP server as an agent's configuration describes it.
 type Server struct {
@@ -93,18 +93,17 @@ type format interface {
 	remove(text []byte, name string) ([]byte, error)
 }
 
-// Places tell where the agents keep their configuration. The homes of the
-// agents are absolute.
+// Places tell where the agents keep their configuration.
 type Places struct {
-	Home       string // the user's home folder
-	ClaudeHome string // CLAUDE_CONFIG_DIR; "": .claude in Home
-	CodexHome  string // CODEX_HOME; "": .codex in Home
-	DSHHome    string // DSH_HOME; "": .dsh in Home
+	Home  string           // the user's home folder
+	Homes map[Agent]string // the agents' homes that the environment moves, absolute (see Home)
 }
 
-func (p Places) claude() string { return or(p.ClaudeHome, filepath.Join(p.Home, ".claude")) }
-func (p Places) codex() string  { return or(p.CodexHome, filepath.Join(p.Home, ".codex")) }
-func (p Places) dsh() string    { return or(p.DSHHome, filepath.Join(p.Home, ".dsh")) }
+// home is where an agent keeps its own files.
+func (p Places) home(agent Agent) string {
+	k, _ := of(agent)
+	return or(p.Homes[agent], filepath.Join(p.Home, k.home))
+}
 
 func or(value, fallback string) string {
 	if value == "" {
@@ -123,20 +122,19 @@ type Target struct {
 // User returns the file that holds for every project of the user. For DSH,
 // where one process may serve many projects, that is the whole machine's patch.
 func (p Places) User(agent Agent) (Target, error) {
-	switch agent {
-	case Claude:
-		return Target{agent, p.claudeFile(), jsonFile{}}, nil
-	case Codex:
-		return Target{agent, filepath.Join(p.codex(), "config.toml"), tomlFile{}}, nil
-	case DSH:
-		return Target{agent, filepath.Join(p.dsh(), patchFile), yamlFile{}}, nil
+	k, ok := of(agent)
+	switch {
+	case !ok:
+		return Target{}, fault.New(fault.InvalidArgs, "%q is not an agent that can be set up: want %s", agent, Names())
+	case k.file != nil:
+		return Target{agent, k.file(p), k.format}, nil
 	}
-	return Target{}, fault.New(fault.InvalidArgs, "%q is not an agent that can be set up: want claude, codex or dsh", agent)
+	return Target{agent, filepath.Join(p.home(agent), k.name), k.format}, nil
 }
 
 // Project returns Claude Code's file for everybody who works in a folder.
 func Project(dir string) Target {
-	return Target{Claude, filepath.Join(dir, ".mcp.json"), jsonFile{}}
+	return Target{Claude, filepath.Join(dir, ".mcp.json"), claudeForm()}
 }
 
 // Profile returns the patch of one DSH profile.
@@ -144,7 +142,7 @@ func (p Places) Profile(name string) (Target, error) {
 	if !profileName.MatchString(name) {
 		return Target{}, fault.New(fault.InvalidArgs, "the profile %q is no name", name)
 	}
-	return Target{DSH, filepath.Join(p.dsh(), "profiles", name, patchFile), yamlFile{}}, nil
+	return Target{DSH, filepath.Join(p.home(DSH), "profiles", name, patchFile), yamlFile{}}, nil
 }
 
 // patchFile is the name of a layer of DSH's composition.

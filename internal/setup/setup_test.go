@@ -478,10 +478,12 @@ func TestPlaces(t *testing.T) {
 		return to.Path
 	}
 	usual := Places{Home: home}
-	moved := Places{Home: home, ClaudeHome: at("c"), CodexHome: at("x"), DSHHome: at("d")}
+	moved := Places{Home: home, Homes: map[Agent]string{Claude: at("c"), Codex: at("x"), DSH: at("d"), Pi: at("p")}}
 	for got, want := range map[string]string{
 		path(usual, Claude): at(".claude.json"), path(usual, Codex): at(".codex", "config.toml"), path(usual, DSH): at(".dsh", "cordis.patch.yml"),
 		path(moved, Claude): at("c", ".claude.json"), path(moved, Codex): at("x", "config.toml"), path(moved, DSH): at("d", "cordis.patch.yml"),
+		path(usual, Pi): at(".pi", "agent", "mcp.json"), path(moved, Pi): at("p", "mcp.json"), path(usual, Copilot): at(".copilot", "mcp-config.json"),
+		path(usual, Kimi): at(".kimi-code", "mcp.json"),
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -550,7 +552,7 @@ func FuzzEdit(f *testing.F) {
 		f.Add(i%3, text)
 	}
 	f.Fuzz(func(t *testing.T, kind int, text string) {
-		form := []format{jsonFile{}, tomlFile{}, yamlFile{}}[(kind%3+3)%3]
+		form := []format{claudeForm(), tomlFile{}, yamlFile{}, piForm(), copilotForm(), kimiForm()}[(kind%6+6)%6]
 		to := Target{Claude, "file", form}
 		before := []byte(text)
 		server := full

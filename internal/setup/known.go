@@ -1,0 +1,84 @@
+package setup
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// known is what there is to know of an agent's configuration.
+type known struct {
+	agent    Agent
+	variable string                // of the environment, which moves the agent's home
+	home     string                // in the user's home, where the variable is not set
+	file     func(p Places) string // that holds for every project of the user; nil: name in the home
+	name     string
+	format   format
+}
+
+// all lists every agent, in the order in which they are shown.
+func all() []known {
+	return []known{
+		{agent: Claude, variable: "CLAUDE_CONFIG_DIR", home: ".claude", file: Places.claudeFile, format: claudeForm()},
+		{agent: Codex, variable: "CODEX_HOME", home: ".codex", name: "config.toml", format: tomlFile{}},
+		{agent: DSH, variable: "DSH_HOME", home: ".dsh", name: patchFile, format: yamlFile{}},
+		{agent: Pi, variable: "PI_CODING_AGENT_DIR", home: filepath.Join(".pi", "agent"), name: "mcp.json", format: piForm()},
+		{agent: Copilot, variable: "COPILOT_HOME", home: ".copilot", name: "mcp-config.json", format: copilotForm()},
+		{agent: Kimi, variable: "KIMI_CODE_HOME", home: ".kimi-code", name: "mcp.json", format: kimiForm()},
+	}
+}
+
+// What agents write into a server's entry in JSON, or need there.
+//
+// Claude Code: as `claude mcp add` writes it. Pi (1.6.0): by default the model
+// reaches a server's tools through scripts only; five tools are few enough to be
+// declared. Copilot CLI (1.0.102): as `copilot mcp add` writes it; which servers
+// are switched off stands in another file. Kimi Code (2.1.0): by its schema.
+func claudeForm() jsonFile { return jsonFile{kind: "stdio", env: true} }
+func piForm() jsonFile     { return jsonFile{extra: []extra{{"exposure", `"direct"`}}} }
+func copilotForm() jsonFile {
+	return jsonFile{kind: "local", also: "stdio", extra: []extra{{"tools", `["*"]`}}}
+}
+func kimiForm() jsonFile { return jsonFile{} }
+
+// of finds an agent.
+func of(agent Agent) (known, bool) {
+	for _, k := range all() {
+		if k.agent == agent {
+			return k, true
+		}
+	}
+	return known{}, false
+}
+
+// Agents lists every agent, in the order in which they are shown.
+func Agents() []Agent {
+	var list []Agent
+	for _, k := range all() {
+		list = append(list, k.agent)
+	}
+	return list
+}
+
+// Names names every agent, as a sentence does.
+func Names() string {
+	list := Agents()
+	var b strings.Builder
+	for i, a := range list {
+		switch i {
+		case 0:
+		case len(list) - 1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(a))
+	}
+	return b.String()
+}
+
+// Home returns the environment variable that moves an agent's home, and where
+// that is without it, relative to the user's home.
+func Home(agent Agent) (variable, usual string) {
+	k, _ := of(agent)
+	return k.variable, k.home
+}
