@@ -166,7 +166,7 @@ func (w *writer) addPostings(ctx context.Context, id query.DocID, text string, r
 }
 
 func (w *writer) putRecords(ctx context.Context, id query.DocID, block []byte) error {
-	return w.c.exec(ctx, `INSERT INTO records VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data`, blockOf(id), block)
+	return w.c.exec(ctx, `INSERT INTO records VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data`, blockOf(id), seal(blockOf(id), block))
 }
 
 func (w *writer) putOrder(ctx context.Context, id query.DocID, key int64) error {

@@ -69,7 +69,6 @@ func (c *conn) setUp(ctx context.Context) error {
 		return err
 	}
 	c.db.SetInterrupt(ctx)
-	// A reader too may have to make an older schema anew.
 	if !c.writer {
 		return c.execAll(`PRAGMA cache_size = -4000`) // a search over many shards opens each anew
 	}

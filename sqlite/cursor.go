@@ -28,12 +28,13 @@ func (k *cursor) at(ctx context.Context, n int64) (record, error) {
 	if blockOf(id) != k.block {
 		k.data = k.data[:0]
 		err := k.c.rowsOf(ctx, `SELECT data FROM records WHERE block = ?`, func(r row) error {
-			k.data = r.ColumnBlob(0, k.data[:0])
-			return nil
+			var err error
+			k.data, err = unseal(blockOf(id), r.ColumnBlob(0, k.data[:0]))
+			return err
 		}, blockOf(id))
 		if err != nil {
 			k.block = -1
-			return record{}, err
+			return record{}, k.c.fail(ctx, err)
 		}
 		k.block = blockOf(id)
 	}

@@ -137,6 +137,31 @@ func (x *Index) remove(path string, found condemned) error {
 	return nil
 }
 
+// errOutgrown says that a file is of an older schema.
+const errOutgrown = replaced("the file is of an older version")
+
+// removeOutgrown removes the file of an older schema, which is made anew from the
+// logs. It is not changed in place: an older program that has it open goes on with
+// what it has until its next transaction, finds another file then, and refuses
+// that one as of a newer version. So the newest program has the index, and no two
+// make it in turn. Nothing of the file stays either, whoever wrote what into it.
+func (x *Index) removeOutgrown(ctx context.Context, c *conn) error {
+	return x.exclusively(ctx, func() error {
+		info, err := os.Lstat(c.path)
+		if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(info, c.info) {
+			return nil // another process was here
+		}
+		if err == nil {
+			err = os.Remove(c.path)
+		}
+		if err == nil {
+			removeAll(c.path)
+			x.log.Info("an index file of an older version was removed, to be made again", "path", c.path)
+		}
+		return err
+	})
+}
+
 // sameFile notes which file is at a path; c is nil if there is none. It fails
 // once if that is another than this Index saw there before, so that everything
 // is looked at again.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -296,8 +297,8 @@ func TestAVirtualTableOfAnOlderSchema(t *testing.T) {
 	}
 	setVersion(t, x.shardOf(workspace).path, 4)
 	y := openAt(t, x.dir)
-	if got := hits(t, y, "text"); got != 0 {
-		t.Errorf("%d hits in a shard of an older schema", got)
+	if got := hits(t, y, "text"); got != -1 {
+		t.Errorf("%d hits in a shard of an older schema, want none to be there", got)
 	}
 	put(t, y, "two", "text")
 	if got := hits(t, y, "text"); got != 1 {
@@ -332,8 +333,8 @@ func TestSchemaVersions(t *testing.T) {
 	setVersion(t, shard, 0)
 	setVersion(t, catalog, 0)
 	y := openAt(t, x.dir)
-	if got := hits(t, y, "text"); got != 0 {
-		t.Errorf("%d hits in a shard of an older schema, want it made anew", got)
+	if got := hits(t, y, "text"); got != -1 {
+		t.Errorf("%d hits in a shard of an older schema, want none to be there", got)
 	}
 	if all, err := y.Headers(t.Context(), query.Lookup{}); len(all) != 0 || err != nil {
 		t.Errorf("Headers = %v, %v", all, err)
@@ -355,6 +356,84 @@ func TestSchemaVersions(t *testing.T) {
 	}
 	if after, err := os.ReadFile(shard); err != nil || !strings.Contains(before, string(after)) {
 		t.Errorf("the newer shard was changed (%v)", err)
+	}
+}
+
+// TestTwoVersionsAtOnce has this program, with the index open, meet a newer one
+// that made the index its own, and an older one that still has it open. Neither
+// may take it from the newer in turn.
+func TestTwoVersionsAtOnce(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	put(t, x, "one", "text")
+	shard := x.shardOf(workspace).path
+	for _, path := range []string{shard, x.catalogPath()} {
+		// What a newer program does: another file, whole, in the place of this one.
+		y := openAt(t, t.TempDir())
+		put(t, y, "two", "newer text")
+		if err := y.Close(); err != nil {
+			t.Fatal(err)
+		}
+		from := y.shardOf(workspace).path
+		if path != shard {
+			from = y.catalogPath()
+		}
+		setVersion(t, from, schemaVersion+1)
+		newer, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		removeAll(path)
+		if err := os.WriteFile(path, newer, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			err = x.Update(t.Context(), ingest.CatalogChange{Files: []ingest.FileRow{{Path: "/logs/one"}}})
+			if path == shard {
+				err = x.Write(t.Context(), workspace, func(w ingest.Writer) error { return w.Put(t.Context(), &ingest.Stored{}) })
+			}
+			if !errors.Is(err, fault.IndexFailed) || !strings.Contains(err.Error(), "newer version") {
+				t.Errorf("%s: writing = %v", filepath.Base(path), err)
+			}
+			if _, err := Open(t.Context(), Options{Dir: x.dir}); path != shard && (err == nil || !strings.Contains(fault.SafeText(err), "newer version")) {
+				t.Errorf("opening = %v", err)
+			}
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, newer) {
+			t.Errorf("%s: the newer file was changed (%v)", filepath.Base(path), err)
+		}
+	}
+
+	// The other way round: who has the older file open goes on reading what it has.
+	older := openAt(t, t.TempDir())
+	put(t, older, "one", "text")
+	view, err := older.Snapshot(t.Context(), workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	shard = older.shardOf(workspace).path
+	c, err := older.acquire(t.Context(), older.shardOf(workspace), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.execAll(fmt.Sprintf(`PRAGMA user_version = %d`, schemaVersion-1)); err != nil {
+		t.Fatal(err)
+	}
+	older.release(c)
+	was := inode(t, shard)
+	z := openAt(t, older.dir)
+	put(t, z, "two", "newer text")
+	if os.SameFile(was, inode(t, shard)) {
+		t.Error("the older file was changed in place")
+	}
+	if text, err := view.Text(t.Context(), query.NewDocID(1, 0)); text != "text" || err != nil {
+		t.Errorf("the older program's view = %q, %v", text, err)
+	}
+	if got := hits(t, z, "text"); got != 1 {
+		t.Errorf("%d hits in the new shard, want that of the newer text alone", got)
 	}
 }
 

@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/yorehq/yore/internal/document"
@@ -18,7 +20,7 @@ func (c *conn) inspect(ctx context.Context) (problem string, err error) {
 		return "", err
 	}
 	defer c.rollback()
-	i := &inspection{ctx: ctx, c: c, indexed: map[query.DocID]bool{}}
+	i := &inspection{ctx: ctx, c: c, entries: map[int64]int64{}, at: &cursor{c: c, block: -1}}
 	for _, look := range []func() error{i.sessions, i.segments, i.texts, i.orphans} {
 		if err := look(); err != nil || i.problem != "" {
 			return i.problem, err
@@ -27,12 +29,57 @@ func (c *conn) inspect(ctx context.Context) (problem string, err error) {
 	return "", nil
 }
 
+// An inspection keeps three bits a document in memory, and reads its record again
+// wherever it is compared.
 type inspection struct {
 	ctx     context.Context
 	c       *conn
 	problem string
-	records map[query.DocID]record
-	indexed map[query.DocID]bool // documents that a live segment holds
+	entries map[int64]int64 // records of each session
+	at      *cursor         // the block of records read last
+	tokens  ticks           // documents that have tokens, and are in no segment yet
+	points  ticks           // those that have a text, and were not told yet
+	indexed ticks           // those that a live segment holds
+}
+
+// ticks are marks on documents, one bit each.
+type ticks map[int64][]uint64
+
+// of returns the word and the bit of a document among those of its session.
+func (m *ticks) of(id query.DocID, entries int64) (word *uint64, bit uint64) {
+	num := id.Session()
+	if (*m)[num] == nil {
+		if *m == nil {
+			*m = ticks{}
+		}
+		(*m)[num] = make([]uint64, (entries+63)/64)
+	}
+	n := int64(id - query.NewDocID(num, 0))
+	return &(*m)[num][n/64], 1 << (n % 64)
+}
+
+// record returns the record of a document; ok is false if there is none.
+func (i *inspection) record(id query.DocID) (r record, ok bool, err error) {
+	num := id.Session()
+	n := int64(id - query.NewDocID(num, 0))
+	if n >= i.entries[num] {
+		return r, false, nil
+	}
+	i.at.num, i.at.entries = num, i.entries[num]
+	r, err = i.at.at(i.ctx, n)
+	return r, err == nil, err
+}
+
+// first returns a document that is marked; ok is false if none is.
+func (m ticks) first() (id query.DocID, ok bool) {
+	for num, words := range m {
+		for w, word := range words {
+			if word != 0 {
+				return query.NewDocID(num, int64(w)*64+int64(bits.TrailingZeros64(word))), true
+			}
+		}
+	}
+	return 0, false
 }
 
 func (i *inspection) say(format string, args ...any) error {
@@ -44,17 +91,15 @@ func (i *inspection) say(format string, args ...any) error {
 
 // sessions reads the records and holds them against the shard's counters.
 func (i *inspection) sessions() error {
-	i.records = map[query.DocID]record{}
-	entries := map[int64]int64{}
 	err := i.c.rowsOf(i.ctx, `SELECT num, entries FROM sessions`, func(r row) error {
-		entries[r.int(0)] = r.int(1)
+		i.entries[r.int(0)] = r.int(1)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	var documents, tokens int64
-	for num, n := range entries {
+	for num, n := range i.entries {
 		k := &cursor{c: i.c, num: num, entries: n, block: -1}
 		last := int64(-1)
 		for at := range n {
@@ -66,8 +111,14 @@ func (i *inspection) sessions() error {
 				return i.say("session %d: record %d is not behind the one before it", num, at)
 			}
 			last = r.seq
-			i.records[query.NewDocID(num, at)] = r
+			id := query.NewDocID(num, at)
+			if r.points > 0 {
+				word, bit := i.points.of(id, n)
+				*word |= bit
+			}
 			if r.tokens > 0 {
+				word, bit := i.tokens.of(id, n)
+				*word |= bit
 				documents, tokens = documents+1, tokens+int64(r.tokens)
 			}
 		}
@@ -92,10 +143,8 @@ func (i *inspection) segments() error {
 			}
 		}
 	}
-	for id, r := range i.records {
-		if r.tokens > 0 && !i.indexed[id] {
-			return i.say("document %d is in no segment", id)
-		}
+	if id, ok := i.tokens.first(); ok {
+		return i.say("document %d is in no segment", id)
 	}
 	return nil
 }
@@ -147,11 +196,20 @@ func (i *inspection) segment(g segment) error {
 			continue // it is dead
 		}
 		id := query.NewDocID(runs[0].session, int64(runs[0].n+local-runs[0].local))
-		r, ok := i.records[id]
-		if !ok || i.indexed[id] {
-			return i.say("segment %d: document %d is in no session, or in two segments", g.id, id)
+		r, ok, err := i.record(id)
+		if err != nil {
+			return err
 		}
-		i.indexed[id] = true
+		if !ok {
+			return i.say("segment %d: document %d is in no session", g.id, id)
+		}
+		seen, bit := i.indexed.of(id, i.entries[id.Session()])
+		if *seen&bit != 0 {
+			return i.say("segment %d: document %d is in two segments", g.id, id)
+		}
+		*seen |= bit
+		has, _ := i.tokens.of(id, i.entries[id.Session()])
+		*has &^= bit
 		got := columnRest{r.points, r.kind, r.time, r.seq, r.native(), r.flags}
 		if int32(r.tokens) != cols.tokens[at] || r.role != cols.roles[at] || got != cols.rest[at] {
 			return i.say("segment %d: the columns of document %d are not its record", g.id, id)
@@ -169,37 +227,45 @@ func orSay(err error, i *inspection, format string, args ...any) error {
 
 // texts compares the texts with what records say of them.
 func (i *inspection) texts() error {
-	var firsts []query.DocID
-	err := i.c.rowsOf(i.ctx, `SELECT first FROM texts ORDER BY first`, func(r row) error {
-		firsts = append(firsts, query.DocID(r.int(0)))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	told := map[query.DocID]bool{}
-	for _, first := range firsts {
-		err := i.c.rowsOf(i.ctx, `SELECT data FROM texts WHERE first = ?`, func(r row) error {
-			block, err := unpack(i.c.x.dec, first, r.blob(0))
-			if err != nil {
-				return err
-			}
-			return block.each(func(id query.DocID, _ int, text []byte) bool {
-				if rec, ok := i.records[id]; !ok || told[id] || int(rec.points) != document.Points(string(text)) {
-					i.say("the text of document %d is not what its record says", id)
-				}
-				told[id] = true
-				return i.problem == ""
-			})
+	for first := query.DocID(-1); ; {
+		var packed []byte
+		err := i.c.rowsOf(i.ctx, `SELECT first, data FROM texts WHERE first > ? ORDER BY first LIMIT 1`, func(r row) error {
+			first, packed = query.DocID(r.int(0)), r.blob(1)
+			return nil
 		}, int64(first))
-		if err = i.c.fail(i.ctx, err); err != nil || i.problem != "" {
+		if err != nil {
+			return err
+		}
+		if packed == nil {
+			break
+		}
+		block, err := unpack(i.c.x.dec, first, packed)
+		if err != nil {
+			return i.c.fail(i.ctx, err)
+		}
+		var failed error
+		err = block.each(func(id query.DocID, _ int, text []byte) bool {
+			var rec record
+			var ok bool
+			if rec, ok, failed = i.record(id); failed != nil {
+				return false
+			}
+			if ok {
+				word, bit := i.points.of(id, i.entries[id.Session()])
+				ok = *word&bit != 0 // it has one, and was not told before
+				*word &^= bit
+			}
+			if !ok || int(rec.points) != document.Points(string(text)) {
+				i.say("the text of document %d is not what its record says", id)
+			}
+			return i.problem == ""
+		})
+		if err = i.c.fail(i.ctx, errors.Join(failed, err)); err != nil || i.problem != "" {
 			return err
 		}
 	}
-	for id, r := range i.records {
-		if r.points > 0 && !told[id] {
-			return i.say("the text of document %d is missing", id)
-		}
+	if id, ok := i.points.first(); ok {
+		return i.say("the text of document %d is missing", id)
 	}
 	return nil
 }

@@ -107,12 +107,17 @@ func (x *Index) open(ctx context.Context, at place, writer bool) (*conn, error) 
 	} else if isDamage(err) && !errors.Is(err, ingest.ErrDamaged) {
 		err = c.fail(ctx, err)
 	}
-	if err != nil {
-		c.broken = true
-		x.shut(c)
-		return nil, err
+	if err == nil {
+		return c, nil
 	}
-	return c, nil
+	c.broken = true
+	x.shut(c)
+	if errors.Is(err, errOutgrown) {
+		if err = x.removeOutgrown(ctx, c); err == nil && writer {
+			err = errReplaced // it is made the next time round
+		}
+	}
+	return nil, err
 }
 
 // check makes sure that the database is ours, of our schema, and the shard of
@@ -120,7 +125,7 @@ func (x *Index) open(ctx context.Context, at place, writer bool) (*conn, error) 
 func (c *conn) check(ctx context.Context) error {
 	older, err := c.isOurs(ctx)
 	if err == nil && older {
-		err = c.rebuild(ctx, c.at)
+		err = errOutgrown
 	}
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -23,7 +22,8 @@ const (
 	// 8: what a look at an unchanged log needs stands before what it does not.
 	// 9: what readers need to go on at checkpoints.
 	// 10: checksums of texts and plans, and over the numbers of rows.
-	schemaVersion = 10
+	// 11: checksums of records.
+	schemaVersion = 11
 )
 
 // headerColumns are the columns of a session's header, in the order of
@@ -72,7 +72,7 @@ CREATE INDEX files_fork ON files (f_parent) WHERE f_parent <> '';
 //   - shard: one row; its counters change in the transaction that changes the rest.
 //     purge says what deletions left to do: see purge.go; 0 is nothing. birth
 //     tells a shard from one that was there before.
-//   - records: 64 packed records a row (record.go), keyed by document number / 64.
+//   - records: 64 packed records a row (record.go) and a checksum, keyed by document number / 64.
 //   - texts: the documents' texts in compressed blocks (text.go), keyed by the
 //     number of the first; size is uncompressed. A block never spans sessions.
 //   - types, tools: the names of event types and of tools, by the numbers in records.
@@ -157,52 +157,4 @@ func (c *conn) build(ctx context.Context, at place) error {
 		err = c.exec(ctx, `INSERT INTO shard VALUES (1, ?1, ?2, 0, 0, 1, 0, ?2)`, at.workspace, time.Now().UnixNano())
 	}
 	return err
-}
-
-// rebuild replaces the tables of an older schema. Another process may have done
-// so in the meantime.
-func (c *conn) rebuild(ctx context.Context, at place) error {
-	if err := c.begin(ctx); err != nil {
-		return err
-	}
-	older, err := c.isOurs(ctx)
-	if err == nil && older {
-		if err = c.dropAll(ctx); err == nil {
-			err = c.build(ctx, at)
-		}
-	}
-	if err != nil {
-		c.rollback()
-		return err
-	}
-	return c.commit(ctx)
-}
-
-func (c *conn) dropAll(ctx context.Context) error {
-	// Older schemas had a virtual table of a module that is not here any more,
-	// without which it cannot be dropped. Forgotten, it leaves plain tables.
-	const virtual = `sql LIKE 'CREATE VIRTUAL%'`
-	if n, err := c.integer(ctx, `SELECT count(*) FROM sqlite_schema WHERE `+virtual); err != nil {
-		return err
-	} else if n > 0 {
-		err := c.execAll(`PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE ` + virtual + `; PRAGMA writable_schema = RESET`)
-		if err != nil {
-			return err
-		}
-	}
-	var names []string
-	err := c.rowsOf(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`, func(r row) error {
-		names = append(names, r.text(0))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-		if err := c.execAll(`DROP TABLE IF EXISTS ` + quoted); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -296,11 +296,16 @@ func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
 func (s *snapshot) textless(ctx context.Context, id query.DocID) error {
 	points := uint32(0)
 	err := s.c.rowsOf(ctx, `SELECT data FROM records WHERE block = ?`, func(r row) error {
-		if one, err := decodeRecord(r.ColumnRawBlob(0), slotOf(id)); err == nil {
+		data, err := unseal(blockOf(id), r.ColumnRawBlob(0))
+		if err != nil {
+			return err
+		}
+		if one, err := decodeRecord(data, slotOf(id)); err == nil {
 			points = one.points
 		}
 		return nil
 	}, blockOf(id))
+	err = s.c.fail(ctx, err)
 	if err == nil && points > 0 {
 		err = s.c.fail(ctx, damage)
 	}

@@ -288,7 +288,10 @@ func (w *writer) Holders(ctx context.Context, natives []uint64) ([]ingest.Holder
 	var found []ingest.Holder
 	err = w.c.rowsOf(ctx, `SELECT block, data FROM records ORDER BY block`, func(r row) error {
 		first := query.DocID(r.int(0) << blockBits)
-		data := r.blob(1)
+		data, err := unseal(r.int(0), r.blob(1))
+		if err != nil {
+			return err
+		}
 		for at := int64(0); at < blockDocs && int64(first)+at < int64(query.NewDocID(first.Session(), entries[first.Session()])); at++ {
 			one, err := decodeRecord(data, at)
 			if err != nil {
@@ -366,7 +369,15 @@ func (w *writer) cutRecords(ctx context.Context, from query.DocID) error {
 	if slotOf(from) == 0 {
 		return nil
 	}
-	return w.c.exec(ctx, `UPDATE records SET data = substr(data, 1, ?) WHERE block = ?`, slotOf(from)*recordSize, blockOf(from))
+	var data []byte
+	err := w.c.rowsOf(ctx, `SELECT data FROM records WHERE block = ?`, func(r row) (err error) {
+		data, err = unseal(blockOf(from), r.blob(0))
+		return err
+	}, blockOf(from))
+	if size := slotOf(from) * recordSize; err == nil && int64(len(data)) > size {
+		err = w.c.rawExec(ctx, `UPDATE records SET data = ? WHERE block = ?`, seal(blockOf(from), data[:size]), blockOf(from))
+	}
+	return w.c.fail(ctx, err)
 }
 
 // cutTexts removes the texts from a document on, rewriting the block that the
