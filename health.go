@@ -146,7 +146,7 @@ func (h *History) stored(ctx context.Context, files []ingest.FileRow) (map[strin
 	all := map[string]ingest.Stored{}
 	asked := map[string]bool{}
 	for _, f := range files {
-		if f.Pending || f.Header.ID == "" || asked[f.Header.Cwd] {
+		if f.Pending || f.Shelf || f.Header.ID == "" || asked[f.Header.Cwd] {
 			continue
 		}
 		asked[f.Header.Cwd] = true
@@ -173,7 +173,7 @@ type place struct {
 func groups(files []ingest.FileRow) map[place][]ingest.FileRow {
 	all := map[place][]ingest.FileRow{}
 	for _, f := range files {
-		if !f.Pending && f.Problem == nil {
+		if !f.Pending && !f.Shelf && f.Problem == nil {
 			at := place{f.Header.Key(), f.Header.Cwd}
 			all[at] = append(all[at], f)
 		}
@@ -235,6 +235,9 @@ func (h *History) outOfReach(ctx context.Context, files []ingest.FileRow) []Prob
 		return err
 	}
 	folder := func(path string) error {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return file(path) // a root may be a shelf
+		}
 		_, err := os.ReadDir(path)
 		return err
 	}
@@ -268,6 +271,8 @@ func problems(all, files []ingest.FileRow, stored map[string]ingest.Stored) []Pr
 		switch {
 		case f.Problem != nil:
 			p.take(f.Problem)
+		case f.Shelf:
+			// What it holds is looked at session by session.
 		case f.Pending:
 			p.Kind, p.Reason = Pending, "the header is not complete yet"
 		default:
@@ -337,7 +342,7 @@ func (h *History) Logs(ctx context.Context, workspace string) ([]reader.Source, 
 	}
 	var all []reader.Source
 	for _, f := range h.owned(files) {
-		if !f.Pending && f.Problem == nil {
+		if !f.Pending && !f.Shelf && f.Problem == nil {
 			all = append(all, reader.Source{Agent: f.Agent, Root: f.Root, Path: f.Path, Header: f.Header})
 		}
 	}

@@ -44,11 +44,12 @@ var layers = []row{
 	{pkg: "internal/postings"},
 	{pkg: "reader", may: []string{"session", "fault"}},
 	{pkg: "reader/jsonl"},
+	{pkg: "reader/rows", may: []string{"reader", "fault"}},
 	{pkg: "reader/readertest", may: []string{"reader", "session", "fault"}, testOnly: true},
 	{pkg: "reader/archive", may: []string{"reader", "reader/jsonl", "session", "fault"}},
 	{pkg: "reader/linelog", may: []string{"reader", "reader/jsonl", "session", "fault"}},
 	{pkg: "reader/pitree", may: []string{"reader/linelog", "reader/jsonl", "session"}},
-	{pkg: "reader/" + all, may: []string{"reader", "reader/jsonl", "reader/linelog", "reader/pitree", "session", "fault"}},
+	{pkg: "reader/" + all, may: []string{"reader", "reader/jsonl", "reader/rows", "reader/linelog", "reader/pitree", "session", "fault"}},
 	{pkg: "internal/forget", may: []string{"session", "fault"}},
 	{pkg: "internal/archive", may: []string{"reader", "reader/archive", "session", "fault"}},
 	{pkg: "query", may: []string{"session", "internal/document", "fault"}},
@@ -89,7 +90,7 @@ type dependency struct {
 }
 
 var dependencies = []dependency{
-	{"github.com/ncruces/go-sqlite3", "the index: SQLite, as WebAssembly translated to Go, so without cgo; FTS5, to compare with", []string{"sqlite", "internal/bench"}, false},
+	{"github.com/ncruces/go-sqlite3", "the index: SQLite, as WebAssembly translated to Go, so without cgo; agents' own databases; FTS5, to compare with", []string{"sqlite", "reader/rows", "internal/bench"}, false},
 	{"github.com/klauspost/compress", "zstd: DSH logs are written in it, the index and the archive keep texts in it", []string{"sqlite", "reader/dsh", "reader/codex", "reader/archive", "internal/corpus", "internal/bench"}, false},
 	{"github.com/go-json-experiment/json", "jsontext: a JSON tokenizer that keeps a record's bytes, number forms and duplicate keys", []string{"reader/jsonl", "reader/dsh", "reader/claude", "reader/codex", "reader/readertest", "internal/render", "internal/bench"}, false},
 	{"github.com/modelcontextprotocol/go-sdk", "the official SDK of the protocol that agents call the tools over", []string{"internal/mcpserver"}, false},

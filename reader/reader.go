@@ -25,6 +25,7 @@ const (
 	Folder                // list it, and again whenever it changes: sessions may appear in it
 	Leaf                  // the folder of one session: once its file is known, it is listed again only for the sake of that session
 	File                  // may be a session's primary file
+	Shelf                 // may be a file that holds many sessions and none of its own (Shelver)
 	Misplaced             // looks like a session's file but lies where the agent would not look: reported, not read
 )
 
@@ -32,7 +33,7 @@ const (
 type Source struct {
 	Agent  session.Agent
 	Root   string // the root below which it was found
-	Path   string // absolute path of its primary file, or of a part of it (Divider); with Agent it identifies the source
+	Path   string // absolute path of its primary file, or of a part of it (Divider, Shelver); with Agent it identifies the source
 	Header session.Header
 
 	// End is, of a part, where its latest record ends in the file, as far as the
@@ -42,7 +43,8 @@ type Source struct {
 	End int64
 }
 
-// Stamp is what a stat tells of a file; equal stamps mean an unchanged file.
+// Stamp is what a stat tells of a file, or a list of a session on a shelf; equal
+// stamps mean that it is unchanged.
 type Stamp struct {
 	Device, Inode uint64 // 0 where the system has none
 	Size          int64  // bytes
@@ -138,7 +140,8 @@ type Reader interface {
 	DefaultRoots(getenv func(string) string, home string) []string
 
 	// Classify says what a path is by its name alone. rel is relative to the
-	// root, separated by slashes; dir tells whether it is a folder.
+	// root, separated by slashes; dir tells whether it is a folder. A root may be
+	// a shelf itself: it is then asked for ".".
 	Classify(rel string, dir bool) Kind
 
 	// Identify reads the header of the session in a file, from at most its

@@ -231,7 +231,14 @@ func (x *Index) readFiles(ctx context.Context, which ingest.FileLookup) ([]inges
 		q.add(`id = ?`, string(*which.ID))
 	}
 	if which.Pending {
-		q.add(`pending`)
+		q.add(`pending AND pending = 1`)
+	}
+	if which.Shelves {
+		q.add(`pending AND pending = 2`)
+	}
+	if which.PartsOf != nil {
+		low := reader.PartPath(*which.PartsOf, "")
+		q.add(`path >= ? AND path < ?`, low, low[:len(low)-1]+"0") // the byte behind a slash
 	}
 	if which.Path != nil {
 		q.add(`path = ?`, *which.Path)
@@ -247,7 +254,9 @@ func (x *Index) readFiles(ctx context.Context, which ingest.FileLookup) ([]inges
 		var at places
 		path := r.text(at.next(1))
 		root, reads = r.same(at.next(1), root), r.same(at.next(1), reads)
-		f := ingest.FileRow{Path: path, Root: root, Folder: holder(path), Agent: session.Agent(reads), Pending: r.bool(at.next(1))}
+		f := ingest.FileRow{Path: path, Root: root, Folder: holder(path), Agent: session.Agent(reads)}
+		waits := r.int(at.next(1))
+		f.Pending, f.Shelf = waits == 1, waits == 2
 		f.Header, f.Fork = unpackHeader(r.ColumnRawBlob(at.next(1))), r.fork(at.next(forkWidth))
 		f.Stamp, f.Problem = r.stamp(at.next(stampWidth)), r.problem(at.next(problemWidth))
 		all = append(all, f)
@@ -303,13 +312,24 @@ func (c *conn) apply(ctx context.Context, change *ingest.CatalogChange) error {
 	}
 	for i := range change.Files {
 		f := &change.Files[i]
-		args := append([]any{f.Path, f.Root, f.Folder, string(f.Agent), f.Pending}, bindHeader(f.Header)...)
+		args := append([]any{f.Path, f.Root, f.Folder, string(f.Agent), waits(f)}, bindHeader(f.Header)...)
 		args = append(append(append(args, bindFork(f.Fork)...), bindStamp(f.Stamp)...), bindProblem(f.Problem)...)
 		if err := c.exec(ctx, `INSERT OR REPLACE INTO files (`+fileColumns+`) VALUES (`+marks(len(args))+`)`, args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// waits is the column pending of a file: it states no workspace if it is not 0.
+func waits(f *ingest.FileRow) int {
+	switch {
+	case f.Shelf:
+		return 2
+	case f.Pending:
+		return 1
+	}
+	return 0
 }
 
 // below gives the range of the paths inside a folder: from low on, before high.

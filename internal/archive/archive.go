@@ -179,12 +179,7 @@ func (a *Archiver) originals(ctx context.Context, which Which) ([]original, []Sk
 	var all []original
 	var skips []Skip
 	for _, r := range a.roots {
-		err := walk(ctx, r, func(path string) error {
-			stamp, err := reader.StatRegular(path)
-			if err != nil {
-				return nil // it went meanwhile, or is no file
-			}
-			h, err := r.Reader.Identify(ctx, r.Path, path)
+		take := func(path string, stamp reader.Stamp, h session.Header, err error) error {
 			var p *reader.Problem
 			switch {
 			case fault.IsContext(err):
@@ -202,6 +197,27 @@ func (a *Archiver) originals(ctx context.Context, which Which) ([]original, []Sk
 			src := reader.Source{Agent: r.Reader.Agent(), Root: r.Path, Path: path, Header: h}
 			all = append(all, original{r.Reader, src, stamp})
 			return nil
+		}
+		err := walk(ctx, r, func(path string) error {
+			stamp, err := reader.StatRegular(path)
+			if err != nil {
+				return nil // it went meanwhile, or is no file
+			}
+			if shelver, ok := r.Reader.(reader.Shelver); ok && reader.IsShelf(r.Reader, r.Path, path) {
+				err := shelver.List(ctx, r.Path, path, func(l reader.Listed) error {
+					var problem error
+					if l.Problem != nil {
+						problem = l.Problem
+					}
+					return take(reader.PartPath(path, l.Name), l.Stamp, l.Header, problem)
+				})
+				if err == nil || errors.Is(err, reader.ErrNoShelf) {
+					return nil
+				}
+				return take(path, stamp, session.Header{}, err)
+			}
+			h, err := r.Reader.Identify(ctx, r.Path, path)
+			return take(path, stamp, h, err)
 		})
 		if err != nil {
 			return nil, nil, err
@@ -239,9 +255,15 @@ func (a *Archiver) choose(all []original) (chosen []original, skips []Skip) {
 	return chosen, skips
 }
 
-// walk visits the files below a root that may be sessions. Links are not
+// walk visits the files below a root that may be sessions, or hold them. Links are not
 // followed; a folder that cannot be listed is passed over.
 func walk(ctx context.Context, r Root, visit func(path string) error) error {
+	if info, err := os.Stat(r.Path); err == nil && !info.IsDir() {
+		if reader.IsShelf(r.Reader, r.Path, r.Path) {
+			return visit(r.Path)
+		}
+		return nil
+	}
 	folders := []string{r.Path}
 	for len(folders) > 0 {
 		dir := folders[len(folders)-1]
@@ -262,7 +284,7 @@ func walk(ctx context.Context, r Root, visit func(path string) error) error {
 			switch kind := r.Reader.Classify(filepath.ToSlash(rel), e.IsDir()); {
 			case e.IsDir() && (kind == reader.Folder || kind == reader.Leaf):
 				folders = append(folders, path)
-			case !e.IsDir() && kind == reader.File:
+			case !e.IsDir() && (kind == reader.File || kind == reader.Shelf):
 				if err := visit(path); err != nil {
 					return err
 				}

@@ -121,7 +121,7 @@ func FindDue(ctx context.Context, roots []Root, dir string, now time.Time) ([]Du
 			stamp, err := reader.StatRegular(path)
 			changed := time.Unix(0, stamp.ModTime)
 			left := age - now.Sub(changed)
-			if err != nil || left > Notice {
+			if err != nil || left > Notice || reader.IsShelf(r.Reader, r.Path, path) {
 				return nil
 			}
 			h, err := r.Reader.Identify(ctx, r.Path, path)

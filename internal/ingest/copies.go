@@ -29,7 +29,7 @@ func (in *Ingester) freshen(ctx context.Context, p *plan, rows []FileRow) ([]Fil
 	for _, row := range rows {
 		key := row.Header.Key()
 		root, ok := in.root(row)
-		if !ok || row.Pending || row.Problem != nil || count[key] < 2 || p.only != nil && key != *p.only {
+		if !ok || row.Pending || row.Problem != nil || count[key] < 2 || in.shelved(row) || p.only != nil && key != *p.only {
 			kept = append(kept, row)
 			continue
 		}

@@ -31,13 +31,20 @@ func (in *Ingester) discover(ctx context.Context, scope session.Scope, first boo
 	defer in.discovering.Unlock()
 	w := &walk{in: in, ctx: ctx, visited: map[string]bool{}}
 	for i, r := range in.Roots {
-		if _, err := os.Stat(r.Path); err != nil {
+		info, err := os.Stat(r.Path)
+		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
 				w.blind++
 			}
 			continue // the whole root is away (or not there yet): nothing can be said of what is below
 		}
 		w.root = r
+		if !info.IsDir() {
+			if err := w.single(info); err != nil {
+				return w.blind, false, err
+			}
+			continue
+		}
 		folders, err := in.watched(ctx, r, scope, len(in.Roots)-i, len(w.visited))
 		if err != nil {
 			return w.blind, false, err
@@ -54,6 +61,9 @@ func (in *Ingester) discover(ctx context.Context, scope session.Scope, first boo
 	}
 	if err == nil {
 		err = w.apply()
+	}
+	if err == nil {
+		err = w.shelves()
 	}
 	return w.blind, more, err
 }
@@ -179,7 +189,7 @@ func (w *walk) take(dir string, e fs.DirEntry, inside *Inside) (bool, error) {
 		if !inside.Folders[path] && !inside.Holders[path] {
 			return false, w.visit(Folder{Path: path, Root: w.root.Path, Leaf: true}, inside)
 		}
-	case (kind == reader.File || kind == reader.Misplaced) && !e.IsDir():
+	case (kind == reader.File || kind == reader.Misplaced || kind == reader.Shelf) && !e.IsDir():
 		if !inside.Files[path] {
 			a := arrival{root: w.root, path: path, kind: kind}
 			if info, err := e.Info(); err == nil {
@@ -218,7 +228,11 @@ func (w *walk) identifyNew(first bool) (more bool, err error) {
 
 // file catalogues a file that is not known yet.
 func (w *walk) file(a arrival) error {
-	row := FileRow{Path: a.path, Root: a.root.Path, Folder: filepath.Dir(a.path), Agent: a.root.Reader.Agent()}
+	row := FileRow{Shelf: a.kind == reader.Shelf, Path: a.path, Root: a.root.Path, Folder: filepath.Dir(a.path), Agent: a.root.Reader.Agent()}
+	if row.Shelf {
+		w.change.Files = append(w.change.Files, row) // and is listed with the others
+		return nil
+	}
 	row, err := w.in.header(w.ctx, a.root, row)
 	if err != nil {
 		return err

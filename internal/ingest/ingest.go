@@ -27,7 +27,7 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// Root is a folder below which an agent keeps its sessions.
+// Root is a folder below which an agent keeps its sessions, or a shelf itself.
 type Root struct {
 	Reader reader.Reader
 	Path   string // absolute
@@ -52,7 +52,7 @@ type Options struct {
 // use; several processes may run one on the same index.
 type Ingester struct {
 	Options
-	work struct{ bytes, files, folders, identified atomic.Int64 }
+	work struct{ bytes, files, folders, identified, listed, read atomic.Int64 }
 
 	discovering sync.Mutex
 
@@ -67,6 +67,8 @@ type Work struct {
 	Files      int64 // stat'ed
 	Folders    int64 // stat'ed
 	Identified int64 // files opened for their header
+	Listed     int64 // shelves listed
+	Read       int64 // sessions read, or read on
 }
 
 // New makes an Ingester.
@@ -86,7 +88,7 @@ func New(o Options) *Ingester {
 
 // Work returns what has been done so far.
 func (in *Ingester) Work() Work {
-	return Work{in.work.bytes.Load(), in.work.files.Load(), in.work.folders.Load(), in.work.identified.Load()}
+	return Work{in.work.bytes.Load(), in.work.files.Load(), in.work.folders.Load(), in.work.identified.Load(), in.work.listed.Load(), in.work.read.Load()}
 }
 
 // Refresh brings a scope up to date, newest sessions first, committing as it

@@ -24,10 +24,11 @@ import (
 // session is read first, then its parts, which have none themselves.
 const partRounds = 2
 
-// isDivided reports whether a file among those that are known has parts.
-func isDivided(rows []FileRow, stored []Glance) bool {
+// isDivided reports whether a file among those that are known has parts. What
+// lies on a shelf is none.
+func (in *Ingester) isDivided(rows []FileRow, stored []Glance) bool {
 	return slices.ContainsFunc(stored, func(g Glance) bool { return g.Divided }) ||
-		slices.ContainsFunc(rows, func(r FileRow) bool { return reader.FileOf(r.Path) != r.Path })
+		slices.ContainsFunc(rows, func(r FileRow) bool { return reader.FileOf(r.Path) != r.Path && !in.shelved(r) })
 }
 
 // divided reports whether a position knows parts of its source.
@@ -42,7 +43,7 @@ func (in *Ingester) shareParts(ctx context.Context, p *plan, rows []FileRow, sto
 	own, divided := map[string]FileRow{}, map[string]bool{}
 	keys := map[session.Key]bool{}
 	for _, row := range rows {
-		if reader.FileOf(row.Path) == row.Path {
+		if reader.FileOf(row.Path) == row.Path || in.shelved(row) {
 			own[row.Path] = row
 			if row.Agent == row.Header.Agent {
 				keys[row.Header.Key()] = true
@@ -89,7 +90,7 @@ func (in *Ingester) shareParts(ctx context.Context, p *plan, rows []FileRow, sto
 		file, name := reader.SplitPart(row.Path)
 		if w, ok := want[row.Path]; ok && w.Header == row.Header && row.Problem == nil && !row.Pending {
 			delete(want, row.Path)
-		} else if name != "" && !ok && !divided[file] {
+		} else if _, known := in.root(row); name != "" && !ok && !divided[file] && known && !in.shelved(row) {
 			change.RemoveFiles = append(change.RemoveFiles, row.Path)
 			continue
 		} else if ok {

@@ -66,7 +66,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		return nil, err
 	}
 	judged := stored
-	if only != nil && isDivided(rows, stored) {
+	if only != nil && in.isDivided(rows, stored) {
 		// A file and its parts are looked at together.
 		if rows, stored, err = in.known(ctx, FileLookup{Workspace: &workspace}, nil); err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	}
 	p := &plan{workspace: workspace, only: only, keep: map[string]bool{}}
 	in.mark(workspace, false)
-	if isDivided(rows, stored) {
+	if in.isDivided(rows, stored) {
 		if rows, err = in.shareParts(ctx, p, rows, stored); err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 		}
 		p.unnamed = p.unnamed || judged[i].Unnamed
 	}
-	p.parts = len(p.dropped) > 0 && isDivided(rows, judged)
+	p.parts = len(p.dropped) > 0 && in.isDivided(rows, judged)
 	slices.SortStableFunc(p.jobs, func(a, b *job) int { return cmp.Compare(b.stamp.ModTime, a.stamp.ModTime) })
 	if !p.again {
 		p.again, err = in.beside(ctx, p)
@@ -199,11 +199,18 @@ func (in *Ingester) planSources(ctx context.Context, p *plan, rows, chosen []Fil
 
 // unchanged reports whether a stat alone tells that a log is as it was indexed.
 func (in *Ingester) unchanged(p *plan, row FileRow, s *Glance) bool {
-	if s == nil || !s.Alone {
+	if s == nil {
 		return false
 	}
 	root, ok := in.root(row)
-	if !ok || s.Sum != sumOf(root.mapping, row.Header) {
+	if ok && reader.OnShelf(root.Reader, root.Path, row.Path) {
+		if !in.glance(root, row, s) {
+			return false
+		}
+		p.note(s)
+		return true
+	}
+	if !ok || !s.Alone || s.Sum != sumOf(root.mapping, row.Header) {
 		return false
 	}
 	in.work.files.Add(1)
@@ -242,11 +249,18 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 		at = s.Position
 	}
 	src := reader.Source{Agent: row.Agent, Root: row.Root, Path: row.Path, Header: row.Header, End: p.ends[row.Path]}
-	in.work.files.Add(1)
-	rev, stamp, err := root.Reader.Revise(ctx, src, at)
+	shelved := in.shelved(row)
+	rev, stamp, err := reader.Replaced, row.Stamp, error(nil)
+	if s != nil || !shelved { // what is new on a shelf was just listed
+		in.work.files.Add(1)
+		rev, stamp, err = root.Reader.Revise(ctx, src, at)
+	}
 	switch {
 	case fault.IsContext(err):
 		return err
+	case errors.Is(err, reader.ErrRetry):
+		p.keep[row.Path], p.stale = true, true
+		return nil
 	case err != nil:
 		// It is there and cannot be looked at: what the index holds of it stays.
 		p.keep[row.Path] = true
@@ -259,7 +273,7 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 			return nil
 		}
 		return in.forget(ctx, p, root, row)
-	case rev == reader.Replaced && (s != nil || stamp != row.Stamp):
+	case rev == reader.Replaced && !shelved && (s != nil || stamp != row.Stamp):
 		// Another file may state another header.
 		fresh, ok, err := in.identify(ctx, root, row)
 		if errors.Is(err, errOutOfReach) {
@@ -336,7 +350,7 @@ func (in *Ingester) forget(ctx context.Context, p *plan, root Root, row FileRow)
 // if it changed.
 func (in *Ingester) recheck(ctx context.Context, p *plan, row FileRow) error {
 	root, ok := in.root(row)
-	if !ok {
+	if !ok || in.shelved(row) {
 		return nil
 	}
 	in.work.files.Add(1)

@@ -75,6 +75,7 @@ type FileRow struct {
 	Fork    Fork           // what was found out about where its history comes from
 	Stamp   reader.Stamp   // when the header was read
 	Pending bool           // the header is not complete yet
+	Shelf   bool           // it holds many sessions, each of which has a row of its own; it states no header
 	Problem *reader.Problem
 }
 
@@ -84,8 +85,10 @@ type FileLookup struct {
 	Workspace *string // sources whose header states this cwd (problems included)
 	Folder    *string
 	ID        *session.ID
-	Pending   bool // only those whose header is still to come
-	Latest    int  // at most so many, those that changed last first; 0: all, by path
+	Pending   bool    // only those whose header is still to come
+	Shelves   bool    // only shelves, which a lookup of a workspace or of the pending ones never gives
+	PartsOf   *string // the parts of this file, and the sources on this shelf
+	Latest    int     // at most so many, those that changed last first; 0: all, by path
 	Path      *string
 }
 

@@ -65,7 +65,11 @@ func (sl *slice) bring(ctx context.Context, j *job, s *Stored) (done bool, err e
 	want := mapping(j.reader)
 	if s.Num != 0 {
 		// Another process may have been here since the jobs were made.
-		if j.rev, j.stamp, err = j.reader.Revise(ctx, j.src, s.Position); err != nil {
+		j.rev, j.stamp, err = j.reader.Revise(ctx, j.src, s.Position)
+		if errors.Is(err, reader.ErrRetry) {
+			return true, nil // as it is: the next look finds that more is due
+		}
+		if err != nil {
 			return sl.refuse(ctx, j, s, err)
 		}
 		switch {
@@ -142,6 +146,7 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 	b := newBuilder(ctx, sl.w, s)
 	b.keepFootprints, b.names = sl.in.KeepFootprints, sl.names
 	stopped, events := false, 0
+	sl.in.work.read.Add(1)
 	tail, err := j.reader.Read(ctx, j.src, s.Position, func(e session.Event) error {
 		if err := b.add(e); err != nil {
 			if p, ok := unsound(err, j.src.Path); ok && p.Offset == 0 {

@@ -61,6 +61,7 @@ func testCatalog(t *testing.T, s Store) {
 		{"folder", ingest.FileLookup{Folder: &folder}, files[1:3]},
 		{"pending", ingest.FileLookup{Pending: true}, files[4:]},
 		{"path", ingest.FileLookup{Path: &path}, files[4:]},
+		{"shelves", ingest.FileLookup{Shelves: true}, nil},
 		{"folder and workspace", ingest.FileLookup{Folder: &folder, Workspace: &at}, files[1:2]},
 	} {
 		same(t, "files: "+c.name, must[[]ingest.FileRow](t)(s.Files(t.Context(), c.which)), c.want)
@@ -90,10 +91,58 @@ func testCatalog(t *testing.T, s Store) {
 		same(t, "headers: "+c.name, must[[]query.Known](t)(s.Headers(t.Context(), c.which)), c.want)
 	}
 
+	testShelves(t, s)
+
 	files[4].Pending, files[4].Header = false, header("late")
 	update(t, s, ingest.CatalogChange{Files: files[4:]})
 	same(t, "a header that came late", must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Path: &path})), files[4:])
 	same(t, "pending", must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Pending: true})), []ingest.FileRow(nil))
+}
+
+// testShelves adds two shelves and what is on them, asks for them, and takes them
+// out again.
+func testShelves(t *testing.T, s Store) {
+	root := p("shelves")
+	row := func(path string) ingest.FileRow {
+		return ingest.FileRow{Path: path, Root: root, Folder: root, Agent: session.DSH}
+	}
+	shelf, other := row(p("shelves", "db")), row(p("shelves", "db2"))
+	shelf.Shelf, other.Shelf = true, true
+	other.Problem = &reader.Problem{Code: fault.Persistence, Path: other.Path, Reason: "bad"}
+	on := row(shelf.Path + "//one")
+	on.Header, on.Stamp = header("on a shelf"), reader.Stamp{Inode: 1<<64 - 1, ModTime: 5}
+	also := row(shelf.Path + "//two")
+	also.Pending = true
+	beside := row(other.Path + "//one")
+	beside.Header = header("on the other shelf")
+	all := []ingest.FileRow{shelf, on, also, other, beside}
+	update(t, s, ingest.CatalogChange{Files: all})
+	nothing := p("shelves", "d")
+	for _, c := range []struct {
+		name  string
+		which ingest.FileLookup
+		want  []ingest.FileRow
+	}{
+		{"all", ingest.FileLookup{Shelves: true}, []ingest.FileRow{shelf, other}},
+		{"on one", ingest.FileLookup{PartsOf: &shelf.Path}, []ingest.FileRow{on, also}},
+		{"on none", ingest.FileLookup{PartsOf: &nothing}, nil},
+		{"itself", ingest.FileLookup{Path: &shelf.Path}, []ingest.FileRow{shelf}},
+	} {
+		same(t, "shelves: "+c.name, must[[]ingest.FileRow](t)(s.Files(t.Context(), c.which)), c.want)
+	}
+	for _, r := range must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Pending: true})) {
+		if r.Shelf {
+			t.Error("a shelf is pending")
+		}
+	}
+	if known := must[[]query.Known](t)(s.Headers(t.Context(), query.Lookup{IDs: []session.ID{""}})); len(known) != 0 {
+		t.Errorf("a shelf has the header %+v", known)
+	}
+	var gone []string
+	for _, r := range all {
+		gone = append(gone, r.Path)
+	}
+	update(t, s, ingest.CatalogChange{RemoveFiles: gone})
 }
 
 func testCatalogRemovals(t *testing.T, s Store) {

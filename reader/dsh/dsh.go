@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/rows"
 	"github.com/yorehq/yore/session"
 )
 
@@ -62,7 +63,10 @@ func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
 // Classify implements reader.Reader.
 func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	if rel == "" || rel == "." {
-		return kindIf(dir, reader.Folder)
+		if !dir {
+			return reader.Shelf
+		}
+		return reader.Folder
 	}
 	parts := strings.Split(rel, "/")
 	for _, p := range parts {
@@ -72,8 +76,10 @@ func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	}
 	name := parts[len(parts)-1]
 	switch {
-	case len(parts) == 1:
-		return kindIf(dir, reader.Folder)
+	case len(parts) == 1 && dir:
+		return reader.Folder
+	case len(parts) == 1 && !rows.Beside(name) && !strings.HasSuffix(name, ".jsonl"):
+		return reader.Shelf // databases have any name; their first bytes tell
 	case len(parts) == 2 && dir:
 		return reader.Leaf
 	case len(parts) == 2 && strings.HasSuffix(name, ".jsonl"):
@@ -84,18 +90,14 @@ func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	return reader.Ignore
 }
 
-func kindIf(ok bool, kind reader.Kind) reader.Kind {
-	if ok {
-		return kind
-	}
-	return reader.Ignore
-}
-
 // Revise implements reader.Reader. A log whose last frame was read in part is
 // replaced when that part has changed.
 func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position) (reader.Revision, reader.Stamp, error) {
 	if err := ctx.Err(); err != nil {
 		return reader.Replaced, reader.Stamp{}, err
+	}
+	if onShelf(src) {
+		return reviseRow(ctx, src, at)
 	}
 	revision, stamp, err := reader.ReviseAppended(src.Path, at)
 	if err != nil || revision != reader.Grown {
@@ -137,9 +139,10 @@ type state struct {
 	Seen  int64  `json:"seen,omitempty"`
 	Check uint64 `json:"check,omitempty"`
 
-	Tear *tear           `json:"tear,omitempty"` // at which the log ended
-	Open open            `json:"open"`
-	Root map[int64]int64 `json:"root,omitempty"` // rewritten results of the older shape: seq to the seq whose id it has
+	Tear  *tear           `json:"tear,omitempty"`  // at which the log ended
+	Table *tableState     `json:"table,omitempty"` // of a log in a database
+	Open  open            `json:"open"`
+	Root  map[int64]int64 `json:"root,omitempty"` // rewritten results of the older shape: seq to the seq whose id it has
 }
 
 func parseState(raw json.RawMessage) (state, error) {

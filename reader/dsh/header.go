@@ -113,6 +113,13 @@ func (*Reader) Identify(ctx context.Context, root, path string) (session.Header,
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
+	if src := (reader.Source{Path: path}); onShelf(src) {
+		t, h, err := openTable(ctx, src)
+		if err == nil {
+			err = t.close()
+		}
+		return h, err
+	}
 	f, stamp, err := reader.OpenRegular(path)
 	if err != nil {
 		return session.Header{}, err

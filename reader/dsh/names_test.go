@@ -40,7 +40,12 @@ func TestClassify(t *testing.T) {
 		{"", true, reader.Folder},
 		{"--srv-code--", true, reader.Folder},
 		{"_no-cwd", true, reader.Folder},
-		{"--srv-code--", false, reader.Ignore},
+		{"--srv-code--", false, reader.Shelf}, // by its first bytes
+		{".", false, reader.Shelf},
+		{"sessions.sqlite", false, reader.Shelf},
+		{"sessions.sqlite-wal", false, reader.Ignore},
+		{"sessions.sqlite-shm", false, reader.Ignore},
+		{"--srv-code--/sessions.sqlite", false, reader.Ignore},
 		{"stray.jsonl", false, reader.Ignore},
 		{"--srv-code--/one", true, reader.Leaf},
 		{"--srv-code--/one.jsonl", true, reader.Leaf},

@@ -20,6 +20,9 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 	if err := ctx.Err(); err != nil {
 		return reader.Tail{}, err
 	}
+	if onShelf(src) {
+		return readRows(ctx, src, from, emit)
+	}
 	f, stamp, err := reader.OpenRegular(src.Path)
 	if err != nil {
 		return reader.Tail{}, err

@@ -39,6 +39,8 @@ type source struct {
 	bytes  int64 // of the file that were parsed
 	stop   bool  // end at the next place to go on from: behind a line of a raw file, between two frames
 
+	table *table // in the place of a file
+
 	text  *frameText
 	frame frame // the open one, at at.offset
 	open  bool
@@ -62,6 +64,9 @@ func (s *source) close() {
 // next returns the next line, io.EOF at the end of what is complete, a
 // *Problem where frames are damaged, or a failure to read.
 func (s *source) next(ctx context.Context) (record, error) {
+	if s.table != nil {
+		return s.table.next(ctx, s)
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return record{}, err

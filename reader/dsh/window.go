@@ -17,6 +17,9 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
+	if onShelf(src) {
+		return windowRows(ctx, src, at, from, to, natives, emit)
+	}
 	f, stamp, err := reader.OpenRegular(src.Path)
 	if err != nil {
 		return session.Header{}, err
@@ -41,12 +44,20 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 // window is one reading of a range of events.
 type window struct {
 	f        io.ReaderAt
+	table    *table // in the place of f
 	path     string
 	size     int64
 	header   session.Header
 	start    mark // behind the header
 	from, to int64
 	natives  session.Range
+}
+
+func (w *window) source(at mark, number int64) *source {
+	if w.table != nil {
+		return tableSource(w.table, at, number)
+	}
+	return newSource(w.f, w.path, w.size, at, number)
 }
 
 func (w *window) read(ctx context.Context, at session.Checkpoint, emit func(session.Raw) error) error {
@@ -56,7 +67,7 @@ func (w *window) read(ctx context.Context, at session.Checkpoint, emit func(sess
 		where, number = mark{at.Place.Offset, at.Place.Inner}, unknown
 		d.next, d.rooted = at.Seq, false
 	}
-	s := newSource(w.f, w.path, w.size, where, number)
+	s := w.source(where, number)
 	defer s.close()
 	for first := true; d.next <= w.to; first = false {
 		rec, err := s.next(ctx)
@@ -106,14 +117,17 @@ func (w *window) line(ctx context.Context, d *Decoder, rec *record, emit func(se
 	if bad != nil {
 		return bad
 	}
-	return got.each(w.from, w.to, w.natives, func() ([]byte, error) { return w.whole(rec) }, emit)
+	return got.each(w.from, w.to, w.natives, func() ([]byte, error) { return w.whole(ctx, rec) }, emit)
 }
 
 // whole returns the bytes of a line. Those of a long one are read again, now
 // that it is known how many they are.
-func (w *window) whole(rec *record) ([]byte, error) {
+func (w *window) whole(ctx context.Context, rec *record) ([]byte, error) {
 	if !rec.Clipped {
 		return bytes.Clone(rec.Text), nil
+	}
+	if w.table != nil {
+		return w.table.wholeRow(ctx, rec.place.Offset)
 	}
 	text := make([]byte, rec.End-rec.Start-1)
 	if !compressed(w.path) {
@@ -140,7 +154,10 @@ func (w *window) root(ctx context.Context, d *Decoder, text []byte) error {
 		return nil
 	}
 	all := NewDecoder(w.header)
-	s := newSource(w.f, w.path, w.size, w.start, 1)
+	if w.table != nil {
+		defer func(at mark) { w.table.queue, w.table.ended = nil, false }(w.start)
+	}
+	s := w.source(w.start, 1)
 	defer s.close()
 	for all.next < d.next {
 		rec, err := s.next(ctx)
