@@ -156,7 +156,8 @@ func (v *View) Complete(ctx context.Context, asked session.Scope, query string) 
 	if err != nil {
 		return "", err
 	}
-	return v.engine.Complete(ctx, scope, query)
+	rest, err := v.engine.Complete(ctx, scope, query)
+	return v.completion(query, rest), err
 }
 
 // SearchSessions searches the visible sessions; the caller's own is never
@@ -185,7 +186,12 @@ func (v *View) SearchSessions(ctx context.Context, req query.SessionSearch) (Ses
 	if err != nil {
 		return SessionPage{}, err
 	}
+	s := v.shown()
 	for i, hit := range page.Hits {
+		hit.Info, hit.Best, parents[i].Key = s.info(hit.Info), s.hit(hit.Best), s.key(parents[i].Key)
+		for n := range hit.Forks {
+			hit.Forks[n] = s.key(hit.Forks[n])
+		}
 		out.Hits = append(out.Hits, SessionHit{hit, parents[i]})
 	}
 	out.Shared = slices.ContainsFunc(headers, func(h session.Header) bool { return h.Agent != headers[0].Agent })
@@ -226,7 +232,9 @@ func (v *View) List(ctx context.Context, filter query.SessionFilter, limit int, 
 		return query.SessionList{}, err
 	}
 	filter.Scope = scope
-	return v.engine.Sessions(ctx, filter, limit, cursor)
+	list, err := v.engine.Sessions(ctx, filter, limit, cursor)
+	v.shown().infos(list.Sessions)
+	return list, err
 }
 
 // Workspaces returns the workspaces that may be seen and have a session, sorted;
@@ -235,6 +243,10 @@ func (v *View) Workspaces(ctx context.Context) ([]string, error) {
 	all, err := v.engine.Workspaces(ctx)
 	if v.policy != Owner {
 		all = slices.DeleteFunc(all, func(w string) bool { return !slices.Contains(v.workspaces, w) })
+	}
+	s := v.shown()
+	for i := range all {
+		s.name(&all[i])
 	}
 	return all, err
 }
@@ -247,7 +259,11 @@ func (v *View) Stats(ctx context.Context, filter query.SessionFilter, zone *time
 		return query.Stats{}, err
 	}
 	filter.Scope = scope
-	return v.engine.Stats(ctx, filter, zone)
+	stats, err := v.engine.Stats(ctx, filter, zone)
+	s := v.shown()
+	s.counts(stats.Agents, stats.Workspaces, stats.Types, stats.Tools)
+	stats.Masked = s.masked
+	return stats, err
 }
 
 // visible finds, for each text, the visible sessions that it names: an exact
@@ -323,7 +339,7 @@ func (v *View) Target(ctx context.Context, id *string) (*Grant, error) {
 	case len(found) == 0:
 		return nil, fmt.Errorf("%w: no visible session has this id", fault.Unauthorized)
 	case len(found) > 1:
-		return nil, ambiguous(found)
+		return nil, v.ambiguous(found)
 	}
 	return v.grant(found[0]), nil
 }
@@ -363,13 +379,15 @@ func (v *View) ownTarget(ctx context.Context) (*Grant, error) {
 	return nil, fault.New(fault.MissingAgent, "the caller's own session has no log yet: pass the session_id of another session")
 }
 
-func ambiguous(found []query.Located) error {
+func (v *View) ambiguous(found []query.Located) error {
 	text := "several sessions have this id; name one of:"
 	apart := slices.ContainsFunc(found, func(f query.Located) bool { return f.Header.Cwd != found[0].Header.Cwd })
+	s := v.shown()
 	for _, f := range found {
-		text += " " + f.Header.Key().String()
+		h := s.header(f.Header)
+		text += " " + h.Key().String()
 		if apart {
-			text += fmt.Sprintf(" (in %q)", f.Header.Cwd)
+			text += fmt.Sprintf(" (in %q)", h.Cwd)
 		}
 	}
 	return fault.New(fault.InvalidFilter, "%s", text)

@@ -35,7 +35,11 @@ func (v *View) Facets(ctx context.Context, req query.SessionSearch, zone *time.L
 	}
 	req.Sessions.Scope = scope
 	req.Sessions.Exclude = v.exclude(req.Sessions.Exclude)
-	return v.engine.Facets(ctx, req, zone)
+	f, err := v.engine.Facets(ctx, req, zone)
+	s := v.shown()
+	s.facets(f.Agents, f.Workspaces, f.Types)
+	f.Masked = s.masked
+	return f, err
 }
 
 // Replacements returns who took which events off the session's surface: runs,
@@ -45,5 +49,5 @@ func (g *Grant) Replacements(ctx context.Context) (query.Info, []query.Shadow, e
 	if err := g.again(info.Header, err); err != nil {
 		return query.Info{}, nil, err
 	}
-	return info, runs, nil
+	return g.view.shown().info(info), runs, nil
 }

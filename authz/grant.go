@@ -18,7 +18,8 @@ type Grant struct {
 
 func (v *View) grant(at query.Located) *Grant { return &Grant{v, at} }
 
-// Header returns the header that was authorized.
+// Header returns the header that was authorized, as it is in truth: to compare and
+// to address with. What is shown comes with an answer, masked.
 func (g *Grant) Header() session.Header { return g.at.Header }
 
 // Own reports whether it is the caller's own session.
@@ -43,7 +44,7 @@ func (g *Grant) Info(ctx context.Context) (query.Info, error) {
 	if err := g.again(info.Header, err); err != nil {
 		return query.Info{}, err
 	}
-	return info, nil
+	return g.view.shown().info(info), nil
 }
 
 // CurrentStep returns the seq at which the step that is making the call
@@ -59,6 +60,8 @@ func (g *Grant) SearchEvents(ctx context.Context, req query.EventSearch) (query.
 	if err := g.again(page.Info.Header, err); err != nil {
 		return query.EventPage{}, err
 	}
+	s := g.view.shown()
+	page.Info, page.Hits = s.info(page.Info), s.hits(page.Hits)
 	return page, nil
 }
 
@@ -68,6 +71,8 @@ func (g *Grant) Events(ctx context.Context, filter query.EventFilter, limit int,
 	if err := g.again(list.Info.Header, err); err != nil {
 		return query.EventList{}, err
 	}
+	s := g.view.shown()
+	list.Info, list.Entries = s.info(list.Info), s.entries(list.Entries)
 	return list, nil
 }
 
@@ -78,6 +83,8 @@ func (g *Grant) Passages(ctx context.Context, from, n int64, points int) (query.
 	if err := g.again(list.Info.Header, err); err != nil {
 		return query.PassageList{}, err
 	}
+	s := g.view.shown()
+	list.Info, list.Passages = s.info(list.Info), s.passages(list.Passages)
 	return list, nil
 }
 
@@ -97,7 +104,7 @@ func (g *Grant) Surface(ctx context.Context) (query.Info, []int64, error) {
 	if err := g.again(info.Header, err); err != nil {
 		return query.Info{}, nil, err
 	}
-	return info, seqs, nil
+	return g.view.shown().info(info), seqs, nil
 }
 
 // Read returns one event as it was written, with its neighbours.
@@ -106,6 +113,10 @@ func (g *Grant) Read(ctx context.Context, seq, before, after int64) (query.Windo
 	if err := g.again(w.Info.Header, err); err != nil {
 		return query.Window{}, err
 	}
+	s := g.view.shown()
+	w.Event = s.raw(w.Event)
+	w.Masked = s.masked
+	w.Info, w.Entry, w.Before, w.After = s.info(w.Info), s.entry(w.Entry), s.entries(w.Before), s.entries(w.After)
 	return w, nil
 }
 
@@ -115,6 +126,8 @@ func (g *Grant) TraceEvent(ctx context.Context, seq int64) (query.Relations, err
 	if err := g.again(r.Info.Header, err); err != nil {
 		return query.Relations{}, err
 	}
+	s := g.view.shown()
+	r.Info, r.Event = s.info(r.Info), s.entry(r.Event)
 	return r, nil
 }
 
@@ -159,6 +172,7 @@ func (g *Grant) Trace(ctx context.Context) (Lineage, error) {
 			return Lineage{}, fmt.Errorf("%w: a session moved while it was read", fault.Unauthorized)
 		}
 	}
+	g.view.shown().infos(infos)
 	out.Target, out.Ancestors = infos[0], infos[1:1+ancestors]
 	next := 1 + ancestors
 	for i := range out.Descendants {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/mask"
 	"github.com/yorehq/yore/session"
 )
 
@@ -55,6 +56,7 @@ type Config struct {
 	Window  int           // neighbours a side that a read may return; 50, negative: none
 	Reserve time.Duration // how much of a deadline is kept for the answer; 5 s
 	Logger  *slog.Logger  // nil discards
+	Mask    *mask.Masker  // of credentials in what is returned; nil: one with every rule
 }
 
 // Engine answers questions about a corpus. It is safe for concurrent use.
@@ -79,6 +81,9 @@ func New(c Config) (*Engine, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Mask == nil {
+		c.Mask = mask.New()
 	}
 	switch {
 	case c.Search != SearchStartup && c.Search != SearchFirst && c.Search != SearchNever:

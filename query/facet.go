@@ -33,6 +33,7 @@ type Facets struct {
 	Days       []Facet // 2006-01-02 in the zone that was asked for, ascending
 
 	Coverage session.Coverage
+	Masked   int // credentials in values that are masked
 }
 
 // Facets counts the events that SearchSessions ranks for the same request with

@@ -90,6 +90,7 @@ type Info struct {
 	Events    int64      // number of events in the log (closing records included)
 	Fault     fault.Code // why the log cannot be read; "": it can
 	Changed   int64      // time of the latest event, epoch milliseconds
+	Masked    int        // credentials in title and header that are masked
 }
 
 // Untitled is the title of a session that has none.
@@ -133,6 +134,7 @@ type EventHit struct {
 	Score   int64 // millionths; 0 in order matches
 	Partial bool  // holds only some of the query's tokens
 	Clipped bool  // its text was longer than what is searchable
+	Masked  int   // credentials in the snippet and the type that are masked
 }
 
 // SessionHit is a session that matched.
@@ -166,6 +168,8 @@ type Entry struct {
 	Time  int64 // epoch milliseconds
 	State session.State
 	Text  string // searchable text; ""
+
+	Masked int // credentials in the text and the type that are masked
 }
 
 // Relations are the two relations of one event: positional replacement and citation.
@@ -185,6 +189,7 @@ type Window struct {
 	Event         session.Raw
 	Entry         Entry
 	Before, After []Entry // ascending
+	Masked        int     // credentials in the event's own bytes that are masked
 }
 
 // EventList is a page of a session's events.

@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/yorehq/yore/fault"
-	"github.com/yorehq/yore/internal/document"
 	"github.com/yorehq/yore/session"
 )
 
@@ -25,6 +24,7 @@ type Passage struct {
 	Clipped bool   // the event's text is longer than what is searchable
 	Text    string // at most as many code points as were asked for, never cut inside a grapheme cluster
 	Cut     bool   // the text goes on
+	Masked  int    // credentials in Text that are masked
 }
 
 // PassageList is a piece of a session's passages, ascending.
@@ -71,7 +71,7 @@ func (e *Engine) Passages(ctx context.Context, at Located, own bool, from, n int
 	}
 	list.Passages = make([]Passage, len(docs))
 	for i := range docs {
-		if list.Passages[i], err = v.passage(ctx, &docs[i], points); err != nil {
+		if list.Passages[i], err = e.passage(ctx, v, &docs[i], points); err != nil {
 			return list, err
 		}
 		list.Passages[i].Ordinal = from + int64(i)
@@ -80,7 +80,7 @@ func (e *Engine) Passages(ctx context.Context, at Located, own bool, from, n int
 }
 
 // passage makes the public form of a document.
-func (v *view) passage(ctx context.Context, d *Document, points int) (p Passage, err error) {
+func (e *Engine) passage(ctx context.Context, v *view, d *Document, points int) (p Passage, err error) {
 	p = Passage{Seq: d.Seq, Type: d.Type, Role: d.Role, Tool: d.Tool, Time: d.Time, By: -1, Points: d.Points, Clipped: d.Clipped, State: session.LogOnly}
 	if d.Surface {
 		if p.By, err = v.shadowOf(ctx, d.Doc.Session(), d.Seq); err != nil {
@@ -95,7 +95,7 @@ func (v *view) passage(ctx context.Context, d *Document, points int) (p Passage,
 		return p, nil
 	}
 	text, err := v.snap.Text(ctx, d.Doc)
-	p.Text, p.Cut = document.Cut(text, points)
+	p.Text, p.Cut, p.Masked = e.head(text, points, d.Clipped)
 	return p, err
 }
 

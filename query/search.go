@@ -165,8 +165,8 @@ func (e *Engine) eventHit(ctx context.Context, s *search, h *hit, partial bool) 
 	out := EventHit{
 		Seq: h.doc.Seq, Type: h.doc.Type, State: state, Time: h.doc.Time,
 		Count: int(h.count), Partial: partial, Clipped: h.doc.Clipped,
-		Snippet: document.Snippet(text, s.firstMatch(text, partial), e.Snippet),
 	}
+	out.Snippet, out.Masked = e.snippet(text, s.firstMatch(text, partial), h.doc.Clipped)
 	if s.order == Relevance {
 		out.Score = h.score
 	}

@@ -26,6 +26,7 @@ type Stats struct {
 	First      int64 // time of the earliest document, epoch milliseconds; 0: none
 	Last       int64 // time of the latest document
 	Coverage   session.Coverage
+	Masked     int // credentials in names that are masked
 }
 
 // Count is what one group holds. A session counts once in each group that it

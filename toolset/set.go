@@ -90,7 +90,7 @@ type Call struct {
 
 // Outcome is what becomes of a call: either Err, or Text and Value.
 type Outcome struct {
-	Text  string // for the model, nothing masked
+	Text  string // for the model; credentials are masked, as in Value
 	Value any    // the facts behind it: *SessionsResult, *EventsResult, authz.Lineage, query.Relations or query.Window
 	Err   error  // a *Failure; nil: answered
 }

@@ -64,6 +64,7 @@ type app struct {
 	screen    bool // standard output is a terminal
 	errScreen bool // standard error is one
 
+	command  string // as it was called, without flags and arguments
 	settings settings
 	logger   *slog.Logger
 	began    bool // the command line was understood
@@ -244,7 +245,7 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	if err := checkFlags(cmd); err != nil {
 		return err
 	}
-	a.began = true
+	a.began, a.command = true, cmd.CommandPath()
 	a.logger = slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if unconfigured(cmd) {
 		return nil

@@ -46,6 +46,7 @@ folded and ranked as in ` + "`yore search`" + `.
 		},
 	}
 	o.scope.flags(cmd)
+	revealFlag(cmd, &o.scope)
 	o.events.flags(cmd)
 	cmd.Flags().StringVar(&o.text, "text", "", "only events of the list that hold this `TEXT` literally")
 	rankFlags(cmd)
@@ -107,7 +108,7 @@ func (a *app) searchEvents(ctx context.Context, g *authz.Grant, o eventsOptions,
 			return err
 		}
 	}
-	return a.emitLine(render.CoverageJSON(page.Coverage, page.More))
+	return a.emitLine(render.CoverageJSON(page.Coverage, page.More, render.MaskedEvents(page.Info, page.Hits)))
 }
 
 // maxEntry is how many code points of an event's text its line shows.
@@ -127,7 +128,11 @@ func (a *app) listEvents(ctx context.Context, g *authz.Grant, o eventsOptions, f
 				return 0, err
 			}
 		}
-		return len(list.Entries), a.emit(fmt.Sprintf("{\"more\":%t}\n", list.Next != ""))
+		masked := ""
+		if n := render.MaskedEntries(list.Entries); n > 0 {
+			masked = fmt.Sprintf(",\"masked\":%d", n)
+		}
+		return len(list.Entries), a.emit(fmt.Sprintf("{\"more\":%t%s}\n", list.Next != "", masked))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s\n", render.Name(string(list.Info.Header.ID)), events(list.Info.Events), render.Line(list.Info.Title, 0))
@@ -145,6 +150,7 @@ func (a *app) listEvents(ctx context.Context, g *authz.Grant, o eventsOptions, f
 		return 0, err
 	}
 	a.noteCoverage(covered)
+	a.noteMasked(list.Info.Masked + render.MaskedEntries(list.Entries))
 	if list.Next != "" {
 		a.note("More events follow: --seq-from %d goes on, --limit takes more at once.", list.Entries[len(list.Entries)-1].Seq+1)
 	}

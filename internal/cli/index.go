@@ -41,7 +41,7 @@ for it.`,
 			covered.Clipped = 0 // as much as can be is indexed
 			a.covered(covered)
 			if asJSON {
-				return a.emitLine(render.CoverageJSON(coverage, false))
+				return a.emitLine(render.CoverageJSON(coverage, false, 0))
 			}
 			return a.emit(indexed(coverage))
 		},

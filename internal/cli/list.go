@@ -45,6 +45,7 @@ punctuation included; ` + "`yore search`" + ` ranks and folds instead.
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd, o) },
 	}
 	o.scope.flags(cmd)
+	revealFlag(cmd, &o.scope)
 	o.sessions.flags(cmd)
 	cmd.Flags().StringVar(&o.text, "text", "", "only sessions with an event that holds this `TEXT` literally")
 	cmd.Flags().StringSliceVar(&o.columns, "columns", nil, "show these `COLUMNS`: "+strings.Join(columnNames(), ", "))
@@ -95,7 +96,7 @@ func (a *app) list(cmd *cobra.Command, o listOptions) (err error) {
 				return err
 			}
 		}
-		return a.emitLine(render.CoverageJSON(list.Coverage, list.Next != ""))
+		return a.emitLine(render.CoverageJSON(list.Coverage, list.Next != "", render.MaskedInfos(list.Sessions)))
 	}
 	if len(list.Sessions) == 0 {
 		if err := a.emit("No session.\n"); err != nil {
@@ -109,6 +110,7 @@ func (a *app) list(cmd *cobra.Command, o listOptions) (err error) {
 		a.note("More sessions follow: --limit takes more.")
 	}
 	a.noteCoverage(list.Coverage)
+	a.noteMasked(render.MaskedInfos(list.Sessions))
 	return nil
 }
 

@@ -22,8 +22,9 @@ import (
 
 // scope is which workspaces a command looks at.
 type scope struct {
-	dir string
-	all bool
+	dir    string
+	all    bool
+	reveal bool // credentials are shown, to a person at a terminal
 }
 
 func (s *scope) flags(cmd *cobra.Command) {
@@ -52,11 +53,21 @@ type corpus struct {
 	view  *authz.View
 	scope session.Scope
 	bar   func() (progress func(done, total int), done func())
+
+	revealed func(*session.Key) error // puts on record which session is revealed; nil: none is
 }
 
 // open opens the history and the view that a scope gives of it. The caller
 // closes the history by closing, which adds its own failure to err.
 func (a *app) open(ctx context.Context, s scope, change ...func(*yore.Options)) (c *corpus, closing func(*error), err error) {
+	if s.reveal {
+		if err := a.mayReveal(); err != nil {
+			return nil, nil, err
+		}
+		if err := a.recordReveal(nil); err != nil {
+			return nil, nil, err
+		}
+	}
 	h, closing, err := a.history(ctx, change...)
 	if err != nil {
 		return nil, nil, err
@@ -75,6 +86,9 @@ func (a *app) open(ctx context.Context, s scope, change ...func(*yore.Options)) 
 	if err != nil {
 		closing(&err)
 		return nil, nil, err
+	}
+	if s.reveal {
+		c.view, c.revealed = c.view.Revealed(), a.recordReveal
 	}
 	return c, closing, nil
 }
@@ -120,6 +134,15 @@ func remove(dir string) error {
 // target finds the session that a text names: its exact id, else the beginning
 // of exactly one visible id.
 func (c *corpus) target(ctx context.Context, text string) (*authz.Grant, error) {
+	g, err := c.find(ctx, text)
+	if err == nil && c.revealed != nil {
+		key := g.Header().Key()
+		err = c.revealed(&key)
+	}
+	return g, err
+}
+
+func (c *corpus) find(ctx context.Context, text string) (*authz.Grant, error) {
 	g, err := c.view.Target(ctx, &text)
 	several := c.scope.All && errors.Is(err, fault.InvalidFilter)
 	if err == nil || !several && !errors.Is(err, fault.Unauthorized) {
@@ -282,6 +305,13 @@ func (c *corpus) keys(ctx context.Context, ids []string) ([]session.Key, error) 
 // noteCoverage says what an answer may have missed.
 func (a *app) noteCoverage(c session.Coverage) {
 	if text := render.CoverageText(c); text != "" {
+		a.note("%s", strings.TrimSuffix(text, "\n"))
+	}
+}
+
+// noteMasked says how many credentials of an answer are masked.
+func (a *app) noteMasked(n int) {
+	if text := render.MaskedText(n); text != "" {
 		a.note("%s", strings.TrimSuffix(text, "\n"))
 	}
 }

@@ -26,7 +26,8 @@ func (a *app) readCommand() *cobra.Command {
 with the session's line before it and the text of its neighbours after it.
 
 --raw prints the record and nothing else, byte for byte and without a line end of
-its own, also to a terminal. An event that has no record of its own (one of
+its own, also to a terminal. Credentials in it are masked, within their strings,
+unless --reveal is given. An event that has no record of its own (one of
 several that the agent packed into a row) is printed as it is reconstructed.`,
 		Example: `  yore read 5ae95e 12
   yore read 5ae95e 12 -C 3
@@ -35,6 +36,7 @@ several that the agent packed into a row) is printed as it is reconstructed.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.read(cmd, o, args[0], args[1]) },
 	}
 	o.scope.flags(cmd)
+	revealFlag(cmd, &o.scope)
 	f := cmd.Flags()
 	f.Int64VarP(&o.before, "before", "B", 0, "`N` events before it")
 	f.Int64VarP(&o.after, "after", "A", 0, "`N` events after it")
@@ -70,6 +72,7 @@ func (a *app) read(cmd *cobra.Command, o readOptions, id, at string) error {
 			return err
 		case o.raw:
 			_, err := a.raw.Write(w.Event.Native)
+			a.noteMasked(w.Masked)
 			return err
 		case o.json:
 			return a.emitLine(render.WindowJSON(w))
@@ -105,6 +108,7 @@ type traceOptions struct {
 
 func (o *traceOptions) flags(cmd *cobra.Command) {
 	o.scope.flags(cmd)
+	revealFlag(cmd, &o.scope)
 	cmd.Flags().StringVar(&o.format, "format", "text", "print `FORM`: "+orList(traceForms()))
 	jsonFlag(cmd, &o.json)
 	cmd.MarkFlagsMutuallyExclusive("format", "json")

@@ -48,6 +48,7 @@ so. On a terminal what matched is underlined, unless NO_COLOR is set.
 		RunE: func(cmd *cobra.Command, args []string) error { return a.search(cmd, o, strings.Join(args, " ")) },
 	}
 	o.scope.flags(cmd)
+	revealFlag(cmd, &o.scope)
 	o.sessions.flags(cmd)
 	o.events.flags(cmd)
 	rankFlags(cmd)
@@ -105,7 +106,7 @@ func (a *app) search(cmd *cobra.Command, o searchOptions, text string) (err erro
 			return err
 		}
 	}
-	return a.emitLine(render.CoverageJSON(page.Coverage, page.More))
+	return a.emitLine(render.CoverageJSON(page.Coverage, page.More, render.MaskedSessions(page.Hits)))
 }
 
 // noSuchType says which types that were asked for no event in sight has, and

@@ -50,6 +50,7 @@ it can be opened, kept and sent. Texts that are long are cut in the plain form;
 		RunE: func(cmd *cobra.Command, args []string) error { return a.showSession(cmd, o, args[0]) },
 	}
 	o.scope.flags(cmd)
+	revealFlag(cmd, &o.scope)
 	f := cmd.Flags()
 	f.Int64Var(&o.from, "from", 0, "from sequence number `SEQ` on")
 	f.Int64Var(&o.to, "to", session.MaxSafe, "up to sequence number `SEQ`")
@@ -135,7 +136,7 @@ func (a *app) showSession(cmd *cobra.Command, o showOptions, id string) (err err
 	first.Coverage.Unreadable = 0 // of other sessions
 	a.covered(first.Coverage)
 	t := render.Transcript{Info: first.Info, Resume: c.Resume(first.Info.Header), Cut: "`yore show --text-limit 0 --from %[1]d --to %[1]d` shows all of it"}
-	shown := 0
+	shown, masked := 0, first.Info.Masked
 	err = a.paged(ctx, o.direct || o.html || o.json, func() error {
 		form := a.form(o, t, first.Total)
 		if err := form.head(); err != nil {
@@ -143,10 +144,11 @@ func (a *app) showSession(cmd *cobra.Command, o showOptions, id string) (err err
 		}
 		err := o.passages(ctx, still, first.Total, form.points, passes, func(p query.Passage) error {
 			shown++
+			masked += p.Masked
 			return form.passage(p)
 		})
 		if err == nil {
-			err = form.foot(shown)
+			err = form.foot(shown, masked)
 		}
 		return err
 	})
@@ -273,19 +275,25 @@ type form struct {
 	points  int // code points of a text; negative: all
 	head    func() error
 	passage func(query.Passage) error
-	foot    func(shown int) error
+	foot    func(shown, masked int) error
 }
 
 func (a *app) form(o showOptions, t render.Transcript, total int64) form {
-	none := func(int) error { return nil }
+	note := func(_, masked int) error {
+		if masked == 0 {
+			return nil
+		}
+		return a.emit("\n" + render.MaskedText(masked))
+	}
 	switch {
 	case o.json:
-		return form{-1, func() error { return a.emitLine(t.JSON(total)) }, func(p query.Passage) error { return a.emitLine(render.PassageJSON(p)) }, none}
+		return form{-1, func() error { return a.emitLine(t.JSON(total)) }, func(p query.Passage) error { return a.emitLine(render.PassageJSON(p)) },
+			func(int, int) error { return nil }}
 	case o.html:
 		return form{-1, func() error { return a.emit(t.HTMLHead()) }, func(p query.Passage) error { return a.emit(t.HTML(p)) },
-			func(int) error { return a.emit(t.HTMLFoot()) }}
+			func(_, masked int) error { return a.emit(t.HTMLFoot(masked)) }}
 	case o.markdown:
-		return form{-1, func() error { return a.emit(t.MarkdownHead()) }, func(p query.Passage) error { return a.emit(t.Markdown(p)) }, none}
+		return form{-1, func() error { return a.emit(t.MarkdownHead()) }, func(p query.Passage) error { return a.emit(t.Markdown(p)) }, note}
 	}
 	points := o.text
 	if points == 0 {
@@ -294,11 +302,11 @@ func (a *app) form(o showOptions, t render.Transcript, total int64) form {
 	width := a.width()
 	return form{points, func() error { return a.emitPainted(t.Head()) },
 		func(p query.Passage) error { return a.emitPassage(t.Text(p, width), p) },
-		func(shown int) error {
+		func(shown, masked int) error {
 			if shown == 0 {
 				return a.emit("\nNo event with text passes.\n")
 			}
-			return nil
+			return note(shown, masked)
 		}}
 }
 

@@ -38,6 +38,7 @@ The filters choose sessions; all of a chosen session's events count.
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.stats(cmd, o) },
 	}
 	o.scope.flags(cmd)
+	revealFlag(cmd, &o.scope)
 	o.sessions.flags(cmd)
 	cmd.Flags().IntVar(&o.top, "top", 10, "at most `N` lines of each table; 0: all")
 	cmd.Flags().BoolVar(&o.utc, "utc", false, "days of UTC")

@@ -88,3 +88,17 @@ func joining(r rune) bool {
 		unicode.Lao, unicode.Balinese, unicode.Javanese, unicode.Sundanese, unicode.Meetei_Mayek, unicode.Grantha,
 		unicode.Kaithi, unicode.Sharada, unicode.Newa, unicode.Tirhuta, unicode.Modi, unicode.Chakma, unicode.Inherited)
 }
+
+// Unseen returns how many bytes at the beginning of s show nothing on any screen:
+// an escape sequence, a control character that is no white space, one that
+// changes the direction of a line, or one without a shape.
+func Unseen(s string) int {
+	if n := escapeLen(s); n > 0 {
+		return n
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	if !IsSpace(r) && (r < 0x20 || 0x7F <= r && r <= 0x9F) || bidiControl(r) || unseen(r) {
+		return n
+	}
+	return 0
+}

@@ -158,3 +158,35 @@ func (v view) borders(end int) []int {
 	}
 	return list
 }
+
+// Extent returns the bytes of a text that Snippet can show for a match: all that
+// it looks at, white space included.
+func Extent(text string, at, limit int) (from, to int) {
+	at = min(max(at, 0), len(text))
+	left := 0
+	gap := false
+	for from = at; from > 0 && left <= limit; {
+		r, size := utf8.DecodeLastRuneInString(text[:from])
+		if !IsSpace(r) {
+			if left++; gap {
+				left++
+			}
+		}
+		gap = IsSpace(r)
+		from -= size
+	}
+	to = at + spaceRun(text[at:])
+	right := 0
+	gap = false
+	for to < len(text) && right <= limit {
+		r, size := utf8.DecodeRuneInString(text[to:])
+		if !IsSpace(r) {
+			if right++; gap {
+				right++
+			}
+		}
+		gap = IsSpace(r)
+		to += size
+	}
+	return from, to
+}

@@ -11,7 +11,8 @@
 // fences that do not occur in it. HTML, SVG and Mermaid hold session text as
 // text alone: whatever it says, the elements are those of any other.
 //
-// The package knows nothing of callers, arguments or failures, masks nothing, and
+// The package knows nothing of callers, arguments or failures, masks nothing itself (what it
+// gets was masked by the view that it comes from), and
 // cuts nothing but very long titles, a search's list of hits, and what does not
 // fit a column or a box. Start at SessionsText, for people at Transcript.
 package render

@@ -31,13 +31,14 @@ type sessionJSON struct {
 	Origin       string     `json:"origin,omitempty"`       // if it is a subagent
 	AgentPreset  string     `json:"agent_preset,omitempty"` // if it ran under one
 	Error        fault.Code `json:"error,omitempty"`        // if its log cannot be read
+	Masked       int        `json:"masked,omitempty"`       // credentials in title and names, if any are masked
 }
 
 func sessionOf(i query.Info) sessionJSON {
 	s := sessionJSON{
 		ID: string(i.Header.ID), Agent: string(i.Header.Agent), Title: i.Title, TitleError: i.TitleFail,
 		CreatedAt: Time(i.Header.CreatedAt), Workspace: i.Header.Cwd, Availability: []string{}, Events: i.Events,
-		Origin: i.Header.Origin, AgentPreset: i.Header.AgentPreset, Error: i.Fault,
+		Origin: i.Header.Origin, AgentPreset: i.Header.AgentPreset, Error: i.Fault, Masked: i.Masked,
 	}
 	if i.Events > 0 {
 		s.ChangedAt = Time(i.Changed)
@@ -71,12 +72,13 @@ type hitJSON struct {
 	Score   float64 `json:"score,omitempty"`   // if the order is relevance
 	Partial bool    `json:"partial,omitempty"` // if it holds only some of the query's tokens
 	Clipped bool    `json:"clipped,omitempty"` // if its text is longer than what was searched
+	Masked  int     `json:"masked,omitempty"`  // credentials in the snippet, if any are masked
 }
 
 func hitOf(h query.EventHit) hitJSON {
 	return hitJSON{
 		eventJSON{h.Seq, h.Type, h.State.String(), Time(h.Time)},
-		h.Snippet, h.Count, float64(h.Score) / 1e6, h.Partial, h.Clipped,
+		h.Snippet, h.Count, float64(h.Score) / 1e6, h.Partial, h.Clipped, h.Masked,
 	}
 }
 
@@ -146,10 +148,11 @@ func EntryJSON(of session.Key, e query.Entry) []byte {
 
 type entryJSON struct {
 	eventJSON
-	Text string `json:"text"`
+	Text   string `json:"text"`
+	Masked int    `json:"masked,omitempty"` // credentials in the text, if any are masked
 }
 
-func entryOf(e query.Entry) entryJSON { return entryJSON{eventOf(e), e.Text} }
+func entryOf(e query.Entry) entryJSON { return entryJSON{eventOf(e), e.Text, e.Masked} }
 
 func entriesOf(list []query.Entry) []entryJSON {
 	out := []entryJSON{}
@@ -219,7 +222,8 @@ func RelationsJSON(r query.Relations) []byte {
 //
 // native is the event as its log has it: numbers, key order and duplicate keys
 // survive, white space between tokens does not. Bytes that are no JSON text are
-// given as native_base64 instead.
+// given as native_base64 instead. Masked credentials
+// are counted in each object that shows them.
 func WindowJSON(w query.Window) []byte {
 	var native json.RawMessage
 	var coded string
@@ -236,15 +240,17 @@ func WindowJSON(w query.Window) []byte {
 		Base64        string          `json:"native_base64,omitempty"`
 		Before        []entryJSON     `json:"before"`
 		After         []entryJSON     `json:"after"`
-	}{sessionOf(w.Info), eventOf(w.Entry), w.Event.Event.Reconstructed, native, coded, entriesOf(w.Before), entriesOf(w.After)})
+		Masked        int             `json:"masked,omitempty"` // credentials in native, if any are masked
+	}{sessionOf(w.Info), eventOf(w.Entry), w.Event.Event.Reconstructed, native, coded, entriesOf(w.Before), entriesOf(w.After), w.Masked})
 }
 
 // CoverageJSON is
 //
-//	{"coverage":{"sessions","behind","unreadable","damaged"?,"clipped"?,"stale":bool},"more":bool}
+//	{"coverage":{"sessions","behind","unreadable","damaged"?,"clipped"?,"stale":bool},"more":bool,"masked"?}
 //
-// the last line of a search's output.
-func CoverageJSON(c session.Coverage, more bool) []byte {
+// the last line of a search's output. masked is how many credentials are masked
+// in all lines before it.
+func CoverageJSON(c session.Coverage, more bool, masked int) []byte {
 	type coverage struct {
 		Sessions   int  `json:"sessions"`
 		Behind     int  `json:"behind"`
@@ -256,7 +262,8 @@ func CoverageJSON(c session.Coverage, more bool) []byte {
 	return encode(struct {
 		Coverage coverage `json:"coverage"`
 		More     bool     `json:"more"`
-	}{coverage{c.Sessions, c.Behind, c.Unreadable, c.Damaged, c.Clipped, c.Stale}, more})
+		Masked   int      `json:"masked,omitempty"`
+	}{coverage{c.Sessions, c.Behind, c.Unreadable, c.Damaged, c.Clipped, c.Stale}, more, masked})
 }
 
 // encode cannot fail: the forms above hold strings, numbers and valid JSON only.

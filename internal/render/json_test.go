@@ -56,9 +56,9 @@ func TestJSON(t *testing.T) {
 			`{"session":` + plainJSON + `,"event":{` + head + `},"replaced_by":null,"replacement_chain":[],"replaced":[],"sources":[],"derived":[]}`},
 		"window":  {WindowJSON(w), `{"session":` + plainJSON + `,"event":{` + head + `},"reconstructed":false,"native":{"b":1.0,"a":-0,"a":1e400},"before":[{` + head + `,"text":"t"}],"after":[]}`},
 		"no text": {WindowJSON(broken), `{"session":` + plainJSON + `,"event":{` + head + `},"reconstructed":true,"native_base64":"e/8=","before":[],"after":[]}`},
-		"coverage": {CoverageJSON(session.Coverage{Sessions: 3, Behind: 1, Unreadable: 1, Stale: true}, true),
+		"coverage": {CoverageJSON(session.Coverage{Sessions: 3, Behind: 1, Unreadable: 1, Stale: true}, true, 0),
 			`{"coverage":{"sessions":3,"behind":1,"unreadable":1,"stale":true},"more":true}`},
-		"coverage in part": {CoverageJSON(session.Coverage{Sessions: 3, Damaged: 1, Clipped: 2}, false),
+		"coverage in part": {CoverageJSON(session.Coverage{Sessions: 3, Damaged: 1, Clipped: 2}, false, 0),
 			`{"coverage":{"sessions":3,"behind":0,"unreadable":0,"damaged":1,"clipped":2,"stale":false},"more":false}`},
 	} {
 		if d := cmp.Diff(c.want, string(c.got)); d != "" {

@@ -12,7 +12,8 @@ import (
 // WindowText prints the session's line, the event exactly as its log has it
 // between two equal fences, and the neighbours as headings with their text
 // indented. Bytes that are no text (not UTF-8, or with raw control characters)
-// are printed as base64 and labelled so.
+// are printed as base64 and labelled so. Where credentials are masked, the bytes
+// that are counted are those that are shown.
 func WindowText(w query.Window) string {
 	var b strings.Builder
 	b.WriteString(heading(w.Info) + "\n")
@@ -24,10 +25,14 @@ func WindowText(w query.Window) string {
 	if !isText(w.Event.Native) {
 		what, body = what+", in base64 because they are no text", base64.StdEncoding.EncodeToString(w.Event.Native)
 	}
+	if w.Masked > 0 {
+		what += " but for masked credentials"
+	}
 	mark := fence(body)
 	fmt.Fprintf(&b, "\n%s %d bytes, %s\n%s\n%s\n", mark, len(w.Event.Native), what, body, mark)
 	neighbours(&b, "before", w.Before)
 	neighbours(&b, "after", w.After)
+	b.WriteString(MaskedText(MaskedWindow(w)))
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

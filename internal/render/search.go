@@ -63,7 +63,7 @@ func SessionsText(r Sessions, inline int) string {
 				b.WriteString(" resume: " + command + "\n")
 			}
 		}
-		list.add(b.String(), h.Best.Partial)
+		list.add(b.String(), h.Best.Partial, h.Info.Masked+h.Best.Masked)
 	}
 	return list.text("", inline)
 }
@@ -71,11 +71,11 @@ func SessionsText(r Sessions, inline int) string {
 // EventsText prints the session's line, then one line for each event. inline
 // is as in SessionsText.
 func EventsText(r Events, inline int) string {
-	list := list{noun: "event", capped: r.Capped, coverage: r.Coverage}
+	list := list{noun: "event", capped: r.Capped, coverage: r.Coverage, before: r.Info.Masked}
 	for _, h := range r.Hits {
 		var b strings.Builder
 		hit(&b, h)
-		list.add(b.String(), h.Partial)
+		list.add(b.String(), h.Partial, h.Masked)
 	}
 	return list.text(heading(r.Info)+"\n", inline)
 }
@@ -110,19 +110,21 @@ func hit(b *strings.Builder, h query.EventHit) {
 type list struct {
 	noun     string
 	blocks   []string
+	masked   []int // credentials in each block
+	before   int   // and in what stands before them
 	literal  int
 	capped   bool
 	coverage session.Coverage
 }
 
-func (l *list) add(block string, partial bool) {
+func (l *list) add(block string, partial bool, masked int) {
 	switch {
 	case !partial:
 		l.literal++
 	case len(l.blocks) == l.literal:
 		block = "not literal: these hold only some of the query's words\n" + block
 	}
-	l.blocks = append(l.blocks, block)
+	l.blocks, l.masked = append(l.blocks, block), append(l.masked, masked)
 }
 
 // text joins as many whole hits as fit.
@@ -167,6 +169,11 @@ func (l *list) foot(shown int) string {
 		fmt.Fprintf(&b, "Only the best %d are listed; more match. Narrow the query or add filters.\n", shown)
 	}
 	b.WriteString(CoverageText(l.coverage))
+	masked := l.before
+	for _, n := range l.masked[:shown] {
+		masked += n
+	}
+	b.WriteString(MaskedText(masked))
 	return b.String()
 }
 

@@ -47,6 +47,7 @@ func StatsText(s query.Stats, top, width int) string {
 			fmt.Fprintf(&b, " … and %d more\n", g.left)
 		}
 	}
+	b.WriteString(MaskedText(s.Masked))
 	return b.String()
 }
 
@@ -165,6 +166,7 @@ func StatsJSON(s query.Stats) []byte {
 		Types      []group    `json:"types"`
 		Tools      []group    `json:"tools"`
 		Activity   []activity `json:"activity"`
+		Masked     int        `json:"masked,omitempty"` // credentials in names, if any are masked
 	}{
 		Total: struct {
 			Sessions  int64 `json:"sessions"`
@@ -172,6 +174,6 @@ func StatsJSON(s query.Stats) []byte {
 			Documents int64 `json:"documents"`
 		}{s.Total.Sessions, s.Total.Events, s.Total.Documents},
 		First: first, Last: last, Agents: groups(s.Agents), Workspaces: groups(s.Workspaces), Days: groups(s.Days),
-		Roles: groups(s.Roles), Types: groups(s.Types), Tools: groups(s.Tools), Activity: active,
+		Roles: groups(s.Roles), Types: groups(s.Types), Tools: groups(s.Tools), Activity: active, Masked: s.Masked,
 	})
 }

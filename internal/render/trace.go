@@ -44,7 +44,7 @@ func LineageText(l authz.Lineage) string {
 			b.WriteString(heading(d.Info))
 		}
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String()+"\n"+MaskedText(MaskedLineage(l)), "\n")
 }
 
 // RelationsText prints the event and its relations, "none" where one is empty.
@@ -53,11 +53,12 @@ func RelationsText(r query.Relations) string {
 	if r.ReplacedBy >= 0 {
 		by = fmt.Sprint(r.ReplacedBy)
 	}
-	return heading(r.Info) + "\n" +
-		event(r.Event.Seq, r.Event.Type, r.Event.State, r.Event.Time) + "\n" +
-		"replaced by: " + by + "\n" +
-		"replacement chain: " + seqs(r.Chain) + "\n" +
-		"replaces: " + seqs(r.Replaced) + "\n" +
-		"cites: " + seqs(r.Sources) + "\n" +
-		"cited by: " + seqs(r.Derived)
+	return strings.TrimSuffix(heading(r.Info)+"\n"+
+		event(r.Event.Seq, r.Event.Type, r.Event.State, r.Event.Time)+"\n"+
+		"replaced by: "+by+"\n"+
+		"replacement chain: "+seqs(r.Chain)+"\n"+
+		"replaces: "+seqs(r.Replaced)+"\n"+
+		"cites: "+seqs(r.Sources)+"\n"+
+		"cited by: "+seqs(r.Derived)+"\n"+
+		MaskedText(r.Info.Masked+r.Event.Masked), "\n")
 }

@@ -236,8 +236,14 @@ func (t Transcript) HTML(p query.Passage) string {
 	return b.String()
 }
 
-// HTMLFoot ends the page.
-func (t Transcript) HTMLFoot() string { return "</main>\n</body>\n</html>\n" }
+// HTMLFoot ends the page, with how many credentials in it are masked.
+func (t Transcript) HTMLFoot(masked int) string {
+	note := strings.TrimSuffix(MaskedText(masked), "\n")
+	if note != "" {
+		note = "<p>" + note + "</p>\n"
+	}
+	return note + "</main>\n</body>\n</html>\n"
+}
 
 func escaped(s string) string { return html.EscapeString(s) }
 
@@ -255,7 +261,7 @@ func (t Transcript) JSON(total int64) []byte {
 // PassageJSON is
 //
 //	{"event":{"seq","type","surface","time"},"ordinal","role","tool"?,"shadowed_by"?,
-//	 "text","cut"?,"clipped"?}
+//	 "text","cut"?,"clipped"?,"masked"?}
 func PassageJSON(p query.Passage) []byte {
 	var by *int64
 	if p.By >= 0 {
@@ -270,5 +276,6 @@ func PassageJSON(p query.Passage) []byte {
 		Text    string    `json:"text"`
 		Cut     bool      `json:"cut,omitempty"`     // if the text goes on
 		Clipped bool      `json:"clipped,omitempty"` // if the event is longer than what is searchable
-	}{eventJSON{p.Seq, p.Type, p.State.String(), Time(p.Time)}, p.Ordinal, p.Role.String(), p.Tool, by, p.Text, p.Cut, p.Clipped})
+		Masked  int       `json:"masked,omitempty"`  // credentials, if any are masked
+	}{eventJSON{p.Seq, p.Type, p.State.String(), Time(p.Time)}, p.Ordinal, p.Role.String(), p.Tool, by, p.Text, p.Cut, p.Clipped, p.Masked})
 }

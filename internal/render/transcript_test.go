@@ -85,7 +85,7 @@ func TestTranscriptHTMLHoldsHostileText(t *testing.T) {
 		for _, p := range passages(name) {
 			page += tr.HTML(p)
 		}
-		page += tr.HTMLFoot()
+		page += tr.HTMLFoot(0)
 		if strings.Contains(page, "\x1b") || strings.Contains(page, "\u202e") {
 			t.Error("a control character is in the page")
 		}

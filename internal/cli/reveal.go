@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/session"
+)
+
+// Credentials are masked in every answer. --reveal shows those of one answer to
+// the person at the terminal, and only there: what a program runs has no terminal
+// on standard input and standard error. Each use is on record before it is
+// answered; where none can be written, nothing is revealed.
+
+func revealFlag(cmd *cobra.Command, s *scope) {
+	cmd.Flags().BoolVar(&s.reveal, "reveal", false, "show credentials, to you at a terminal alone; each use is put on record")
+}
+
+// mayReveal refuses whoever is no person at a terminal.
+func (a *app) mayReveal() error {
+	in, ok := a.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || !a.errScreen {
+		return fault.New(fault.InvalidArgs, "--reveal is for a person at a terminal: standard input and standard error have to be one")
+	}
+	return nil
+}
+
+// revealLog is the file that every use of --reveal is on record in.
+func (a *app) revealLog() (string, error) {
+	dir := a.getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fault.New(fault.InvalidConfig, "there is no home folder to keep a record of --reveal in")
+		}
+		switch runtime.GOOS {
+		case "windows", "darwin":
+			if dir, err = os.UserConfigDir(); err != nil {
+				return "", fault.New(fault.InvalidConfig, "there is no folder to keep a record of --reveal in")
+			}
+		default:
+			dir = filepath.Join(home, ".local", "state")
+		}
+	}
+	return filepath.Join(dir, "yore", "reveal.log"), nil
+}
+
+// recordReveal appends one line: when, by which command, of which session once
+// that is known. It holds nothing that was typed and nothing that is shown.
+func (a *app) recordReveal(of *session.Key) (err error) {
+	path, err := a.revealLog()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("nothing is revealed, since it cannot be put on record: %w", err)
+		}
+	}()
+	line := struct {
+		Time    string `json:"time"`
+		Command string `json:"command"`
+		Session string `json:"session,omitempty"`
+	}{time.Now().UTC().Format(time.RFC3339), a.command, ""}
+	if of != nil {
+		line.Session = of.String()
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	// A link or a pipe in its place would send the record elsewhere, or wait.
+	if at, err := os.Lstat(path); err == nil && !at.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", path)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = io.WriteString(f, string(text)+"\n")
+	return err
+}
