@@ -1,7 +1,6 @@
 package authz
 
 import (
-	"context"
 	"strings"
 	"unicode"
 
@@ -196,13 +195,4 @@ func (v *View) completion(asked, rest string) string {
 		return ""
 	}
 	return rest
-}
-
-// ReadSession emits every event of the session as it was written, but for the
-// credentials that are masked.
-func (g *Grant) ReadSession(ctx context.Context, emit func(query.Entry, session.Raw) error) error {
-	s := g.view.shown()
-	return g.view.engine.ReadSession(ctx, g.at, g.Own(), func(e query.Entry, r session.Raw) error {
-		return emit(s.entry(e), s.raw(r))
-	})
 }
