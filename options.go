@@ -27,10 +27,11 @@ const (
 // Options are what a history is opened with. The zero value reads nothing and
 // keeps its index below the user's cache folder.
 type Options struct {
-	Sources    []Source
-	IndexDir   string           // "": DefaultIndexDir
-	Search     query.SearchMode // "": SearchFirst
-	Workspaces []string         // indexed at Open in mode SearchStartup
+	Sources      []Source
+	IndexDir     string           // "": DefaultIndexDir
+	NetworkIndex bool             // IndexDir may be on a network file system, which is refused otherwise
+	Search       query.SearchMode // "": SearchFirst
+	Workspaces   []string         // indexed at Open in mode SearchStartup
 
 	Match            query.Match   // "": auto
 	Order            query.Order   // "": relevance

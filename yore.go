@@ -115,7 +115,7 @@ func Open(ctx context.Context, o Options) (*History, error) {
 
 // openIndex opens the index on disk, or a private one in its stead.
 func (h *History) openIndex(ctx context.Context, o Options) {
-	h.index, h.err = sqlite.Open(ctx, sqlite.Options{Dir: o.IndexDir, Logger: o.Logger})
+	h.index, h.err = sqlite.Open(ctx, sqlite.Options{Dir: o.IndexDir, Network: o.NetworkIndex, Logger: o.Logger})
 	if h.err == nil || !errors.Is(h.err, os.ErrPermission) && !errors.Is(h.err, errReadOnly) {
 		return
 	}

@@ -33,10 +33,12 @@ import (
 
 // Options says where an index lives. The zero value of all but Dir is useful.
 type Options struct {
-	Dir         string        // the index's folder; made 0700 if it is not there
-	Logger      *slog.Logger  // nil discards
-	BusyTimeout time.Duration // how long to wait for another writer; 0: 5 s
-	MaxOpen     int           // connections open at a time, of three descriptors each; 0: 10
+	Dir         string                  // the index's folder; made 0700 if it is not there
+	Logger      *slog.Logger            // nil discards
+	BusyTimeout time.Duration           // how long to wait for another writer; 0: 5 s
+	Network     bool                    // a folder on a network file system is used all the same
+	FileSystem  func(dir string) string // the type of the file system that a folder is on; nil: the package's FileSystem
+	MaxOpen     int                     // connections open at a time, of three descriptors each; 0: 10
 }
 
 // Index is an open index. It is safe for concurrent use, by any number of
@@ -109,6 +111,9 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		return nil, err
 	}
 	x.dir = dir
+	if err := x.checkFileSystem(o); err != nil {
+		return nil, err
+	}
 	if err := x.prepareFolder(); err != nil {
 		return nil, fmt.Errorf("index folder: %w", fault.Wrap(fault.IndexFailed, err))
 	}

@@ -31,6 +31,7 @@ type settings struct {
 	match       query.Match
 	order       query.Order
 	inherited   bool
+	network     bool // the index may be on a network file system
 	snippet     int
 	searchMode  query.SearchMode
 	policy      authz.Policy
@@ -48,6 +49,7 @@ type file struct {
 	Match          *string             `toml:"match"`
 	Order          *string             `toml:"order"`
 	Inherited      *bool               `toml:"inherited"`
+	NetworkIndex   *bool               `toml:"network-index"`
 	Snippet        *int                `toml:"snippet"`
 	SearchMode     *string             `toml:"search-mode"`
 	Policy         *string             `toml:"workspace-policy"`
@@ -136,6 +138,7 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 	match, err1 := l.oneOf("match", string(query.Auto), string(query.Auto), string(query.Literal))
 	order, err2 := l.oneOf("order", string(query.Relevance), string(query.Relevance), string(query.Matches))
 	inherited, err3 := l.oneOf("inherited", "false", "true", "false")
+	shared, err8 := l.oneOf("network-index", "false", "true", "false")
 	mode, err4 := l.oneOf("search-mode", string(query.SearchStartup), string(query.SearchStartup), string(query.SearchFirst), string(query.SearchNever))
 	policy, err7 := l.oneOf("workspace-policy", "exact", "exact", "repository")
 	snippet, err5 := l.count("snippet", 240)
@@ -151,7 +154,7 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 		}
 		s.inlineBytes = &n
 	}
-	for _, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
+	for _, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
 		if err != nil {
 			return s, err
 		}
@@ -160,7 +163,7 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 	if policy == "repository" {
 		s.policy = authz.Repository
 	}
-	s.inherited, s.snippet = inherited == "true", snippet
+	s.inherited, s.network, s.snippet = inherited == "true", shared == "true", snippet
 	if cache, err := os.UserCacheDir(); err == nil {
 		s.spill = filepath.Join(cache, "yore-results")
 	}
@@ -216,6 +219,9 @@ func (l *layers) read(home string) (map[string][]string, error) {
 		if v != nil {
 			l.file[name] = strconv.Itoa(*v)
 		}
+	}
+	if f.NetworkIndex != nil {
+		l.file["network-index"] = strconv.FormatBool(*f.NetworkIndex)
 	}
 	if f.Inherited != nil {
 		l.file["inherited"] = strconv.FormatBool(*f.Inherited)

@@ -27,9 +27,9 @@ func TestPage(t *testing.T) {
 	fmt.Fprintf(&b, "# The command line\n\nMade from the commands by `go test ./internal/cli -run TestPage -update`; change them, not this page.\n\n%s\n\n", root.Long)
 	b.WriteString("Every command takes these flags:\n\n```text\n" + root.PersistentFlags().FlagUsages() + "```\n\n")
 	b.WriteString("Settings come from flags, then from the environment (`YORE_INDEX`, `YORE_ARCHIVE`, `YORE_ROOTS` as a list of `AGENT=DIR` separated as in `PATH`, `YORE_CONFIG`, " +
-		"`YORE_MATCH`, `YORE_ORDER`, `YORE_INHERITED`, `YORE_SNIPPET`, `YORE_SEARCH_MODE`, `YORE_WORKSPACE_POLICY`, `YORE_MAX_INLINE_BYTES`, `YORE_LOG_LEVEL`), " +
+		"`YORE_NETWORK_INDEX`, `YORE_MATCH`, `YORE_ORDER`, `YORE_INHERITED`, `YORE_SNIPPET`, `YORE_SEARCH_MODE`, `YORE_WORKSPACE_POLICY`, `YORE_MAX_INLINE_BYTES`, `YORE_LOG_LEVEL`), " +
 		"then from `yore/config.toml` in the user's configuration folder, then from defaults; never from a workspace. The file:\n\n" +
-		"```toml\nindex = \"~/.cache/yore\"       # absolute, or in the home folder\narchive = \"~/sessions\"        # a folder of kept sessions (yore archive); left out: none\nmatch = \"auto\"                # auto, literal\n" +
+		"```toml\nindex = \"~/.cache/yore\"       # absolute, or in the home folder\narchive = \"~/sessions\"        # a folder of kept sessions (yore archive); left out: none\nnetwork-index = false         # the index may be on a network file system: this machine alone uses it\nmatch = \"auto\"                # auto, literal\n" +
 		"order = \"relevance\"           # relevance, matches\ninherited = false             # show what a fork inherited as well\n" +
 		"snippet = 240                 # code points\nsearch-mode = \"startup\"       # of the MCP server: startup, first-search, never\n" +
 		"workspace-policy = \"exact\"    # of the MCP server: exact, repository\n" +

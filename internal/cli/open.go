@@ -96,7 +96,7 @@ func (a *app) open(ctx context.Context, s scope, change ...func(*yore.Options)) 
 // history opens the history that is configured.
 func (a *app) history(ctx context.Context, change ...func(*yore.Options)) (*yore.History, func(*error), error) {
 	o := yore.Options{
-		Sources: a.settings.sources, IndexDir: a.settings.index, Match: a.settings.match, Order: a.settings.order,
+		Sources: a.settings.sources, IndexDir: a.settings.index, NetworkIndex: a.settings.network, Match: a.settings.match, Order: a.settings.order,
 		Inherited: a.settings.inherited, SnippetPoints: a.settings.snippet, Logger: a.logger,
 	}
 	for _, c := range change {
