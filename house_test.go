@@ -76,6 +76,7 @@ var layers = []row{
 	{pkg: "cmd/yore", may: []string{"internal/cli"}},
 	{pkg: "internal/mockmodel", testOnly: true},
 	{pkg: "internal/e2e", testOnly: true},
+	{pkg: "internal/footprint", testOnly: true},
 	{pkg: "internal/attack", testOnly: true},
 	{pkg: "internal/bench", may: []string{all, "internal/corpus"}, testOnly: true},
 }

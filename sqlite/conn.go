@@ -43,8 +43,6 @@ func (x *Index) dial(ctx context.Context, at place, writer bool) (c *conn, err e
 		}
 	}()
 	defer c.guard(&err)
-	name := at.path
-	flags := sqlite3.OPEN_READWRITE
 	if x.memory == "" {
 		if c.info, err = os.Stat(at.path); err != nil {
 			return c, err
@@ -52,10 +50,11 @@ func (x *Index) dial(ctx context.Context, at place, writer bool) (c *conn, err e
 		if err = readyCompanions(at.path); err != nil {
 			return c, err
 		}
+		c.db, err = openPrivate(at.path)
 	} else {
-		name, flags = "file:"+at.path+"?vfs=mvcc", flags|sqlite3.OPEN_CREATE|sqlite3.OPEN_URI
+		c.db, err = sqlite3.OpenFlags("file:"+at.path+"?vfs=mvcc", sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE|sqlite3.OPEN_URI)
 	}
-	if c.db, err = sqlite3.OpenFlags(name, flags); err != nil {
+	if err != nil {
 		return c, err
 	}
 	if err = c.setUp(ctx); isDamage(err) {
@@ -70,7 +69,7 @@ func (c *conn) setUp(ctx context.Context) error {
 	}
 	c.db.SetInterrupt(ctx)
 	if !c.writer {
-		return c.execAll(`PRAGMA cache_size = -4000`) // a search over many shards opens each anew
+		return c.execAll(`PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4000`) // a search over many shards opens each anew
 	}
 	return c.execAll(`PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;
 		PRAGMA journal_size_limit = 4194304`)

@@ -219,7 +219,7 @@ func (x *Index) exclusively(ctx context.Context, work func() error) (err error) 
 	}
 	c := &conn{x: x, path: path}
 	defer c.guard(&err)
-	if c.db, err = sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE); err != nil {
+	if c.db, err = openPrivate(path); err != nil {
 		return err
 	}
 	defer c.close()
