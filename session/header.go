@@ -31,6 +31,9 @@ const (
 	Claude Agent = "claude-code"
 	Codex  Agent = "codex"
 	Pi     Agent = "pi"
+	Gemini Agent = "gemini-cli"
+	Qwen   Agent = "qwen-code"
+	Cursor Agent = "cursor"
 )
 
 // Key identifies a session within one workspace.

@@ -40,7 +40,7 @@ func TestKnownAgent(t *testing.T) {
 		case meant == "" && (err != nil || string(agent) != name):
 			t.Errorf("%q: %q, %v", name, agent, err)
 		case meant == "":
-		case !errors.Is(err, fault.InvalidFilter) || !strings.Contains(err.Error(), "want dsh, claude-code or codex"):
+		case !errors.Is(err, fault.InvalidFilter) || !strings.Contains(err.Error(), "want dsh, claude-code, codex"):
 			t.Errorf("%q: %v", name, err)
 		case meant == "-" && strings.Contains(err.Error(), "did you mean"), meant != "-" && !strings.HasSuffix(err.Error(), "did you mean "+meant+"?"):
 			t.Errorf("%q: %v", name, err)

@@ -38,7 +38,8 @@ again. A file that is broken, read-only, or holds an entry of that name that
 setup did not write is left alone, and the reason is given with its line.
 
 For all but dsh the entry holds in every project: they start the server in
-the folder of each session, which is the workspace it shows. One process of dsh
+the folder of each session, which is the workspace it shows. (Cursor's editor does
+not, but tells the folder.) One process of dsh
 may serve many folders and does not say which of them calls. So without
 --workspace only the profile headless is set up, which works in one folder; with
 it, every session of dsh gets the history of that one folder.
@@ -234,7 +235,7 @@ func sameFile(a, b string) bool {
 func (a *app) handedOn(cmd *cobra.Command, agent setup.Agent) map[string]string {
 	env := map[string]string{}
 	home, _ := os.UserHomeDir()
-	folders := map[string]string{"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "PI_CODING_AGENT_SESSION_DIR": ""}
+	folders := map[string]string{"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "PI_CODING_AGENT_SESSION_DIR": "", "QWEN_RUNTIME_DIR": ".qwen"}
 	for _, known := range setup.Agents() {
 		variable, usual := setup.Home(known)
 		folders[variable] = usual

@@ -17,6 +17,13 @@ const (
 	qwen    session.Agent = "qwen-code"
 )
 
+// Clients that give their servers other names than their agents'. Qwen Code's
+// ends in the server's name.
+const (
+	geminiClient = "gemini-cli-mcp-client"
+	qwenClient   = "qwen-cli-mcp-client"
+)
+
 // agent returns whose sessions may make this call: that of the client by the
 // name it gives itself, "" (any) if it gives none. Of a client that keeps no
 // logs that can be read, none of the known sessions is the caller.
@@ -32,9 +39,21 @@ func (c Call) agent() (agent session.Agent, readable bool) {
 		return session.DSH, true
 	case "pi":
 		return session.Pi, true
+	case geminiClient:
+		return session.Gemini, true
+	}
+	switch {
+	case strings.HasPrefix(c.Client, qwenClient):
+		return session.Qwen, true
+	case c.fromCursor():
+		return session.Cursor, true
 	}
 	return "", false
 }
+
+// fromCursor reports whether Cursor calls, whose editor and command line give
+// different names.
+func (c Call) fromCursor() bool { return strings.HasPrefix(strings.ToLower(c.Client), "cursor") }
 
 // callID returns the id that Claude Code gives a call, "" if there is none.
 func (c Call) callID() string {
@@ -106,7 +125,7 @@ func (r *Resolver) byEnvironment(ctx context.Context, workspace string, call Cal
 	case call.Client == string(claude):
 		key = session.Key{Agent: claude, ID: session.ID(r.getenv("CLAUDE_CODE_SESSION_ID"))}
 		return r.newest(ctx, workspace, key)
-	case strings.HasPrefix(call.Client, "qwen-cli-mcp-client"):
+	case strings.HasPrefix(call.Client, qwenClient):
 		key = session.Key{Agent: qwen, ID: session.ID(r.getenv("QWEN_CODE_SESSION_ID"))}
 	case strings.Contains(strings.ToLower(call.Client), string(copilot)):
 		key = session.Key{Agent: copilot, ID: session.ID(r.getenv("COPILOT_AGENT_SESSION_ID"))}

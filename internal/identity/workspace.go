@@ -34,6 +34,9 @@ func (r *Resolver) workspace(call Call) (string, error) {
 	if call.Client == DSHClient {
 		return "", refuse("This host can serve several workspaces from one process and does not say which of them a call comes from, so nothing is shown. Start one server for each workspace with --workspace DIR in the host's configuration.")
 	}
+	if call.fromCursor() {
+		return r.cursor()
+	}
 	if r.dir == "" {
 		return "", refuse("The working directory of this server is not known. Start it with --workspace DIR.")
 	}
@@ -42,6 +45,21 @@ func (r *Resolver) workspace(call Call) (string, error) {
 	}
 	if project := r.getenv("CLAUDE_PROJECT_DIR"); project != "" && !sameFolder(project, r.dir) {
 		return "", refuse("The host names another project folder than the one this server was started in, so the workspace is in doubt. Start the server with --workspace DIR.")
+	}
+	return r.dir, nil
+}
+
+// cursor is the folder of Cursor's window, whose editor starts servers in a folder
+// that is no project's: the root or the user's home. Which separator stands between
+// the folders of a window with several is not known, so that any is taken for one.
+func (r *Resolver) cursor() (string, error) {
+	switch open := r.getenv("WORKSPACE_FOLDER_PATHS"); {
+	case strings.ContainsAny(open, ",;\n") || strings.Contains(filepath.ToSlash(open), ":/") && filepath.VolumeName(open) == "":
+		return "", refuse("This window has several folders open and does not say which of them a call comes from, so nothing is shown. Start the server with --workspace DIR.")
+	case filepath.IsAbs(open) && !isRoot(open):
+		return filepath.Clean(open), nil
+	case r.dir == "" || isRoot(r.dir) || sameFolder(r.dir, r.getenv("HOME")):
+		return "", refuse("This server was started outside of any project. Start it with --workspace DIR.")
 	}
 	return r.dir, nil
 }

@@ -40,7 +40,8 @@ func Inspect(p Places, project string) []Status {
 		if err != nil {
 			continue
 		}
-		if !exists(p.home(agent)) && !exists(user.Path) {
+		k, _ := of(agent)
+		if !exists(filepath.Join(p.home(agent), k.folder)) && !exists(user.Path) {
 			continue
 		}
 		targets := []Target{user}

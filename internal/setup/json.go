@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -28,10 +29,56 @@ type jsonFile struct {
 	kind, also string  // what "type" says of a server that is a program, and another word for it; "": nothing
 	env        bool    // an empty "env" is written too
 	extra      []extra // settings that every entry gets, in order
+	comments   bool    // the file may hold comments
+	lists      bool    // "mcp" beside the servers lists those that run and those that do not
 }
 
 // extra is a setting of an entry: its name and its JSON.
 type extra struct{ name, value string }
+
+// bare returns a text without its byte order mark, its comments blanked where it
+// may have some: it keeps its length and its lines.
+func (f jsonFile) bare(text []byte) (mark, rest []byte) {
+	mark, rest = unmark(text)
+	if f.comments {
+		rest = uncommented(rest)
+	}
+	return mark, rest
+}
+
+// uncommented returns a text in which spaces stand for the comments.
+func uncommented(text []byte) []byte {
+	out := bytes.Clone(text)
+	for i := 0; i < len(out); i++ {
+		end := -1
+		switch {
+		case out[i] == '"':
+			for i++; i < len(out) && out[i] != '"'; i++ {
+				if out[i] == '\\' {
+					i++
+				}
+			}
+		case bytes.HasPrefix(out[i:], []byte("//")):
+			if end = bytes.IndexAny(out[i:], "\r\n"); end < 0 {
+				end = len(out) - i
+			}
+		case bytes.HasPrefix(out[i:], []byte("/*")):
+			if end = bytes.Index(out[i+2:], []byte("*/")); end >= 0 {
+				end += 4
+			}
+		}
+		for ; end > 0; end-- {
+			if out[i] != '\n' && out[i] != '\r' {
+				out[i] = ' '
+			}
+			i++
+		}
+		if end == 0 {
+			i--
+		}
+	}
+	return out
+}
 
 const serversKey = "mcpServers"
 
@@ -212,23 +259,38 @@ func (f jsonFile) object(s Server) (json.RawMessage, error) {
 }
 
 func (f jsonFile) entries(text []byte) ([]entry, error) {
-	_, text = unmark(text)
+	_, text = f.bare(text)
 	text = orEmpty(text)
-	_, in, _, err := servers(text)
+	top, in, _, err := servers(text)
 	if err != nil {
 		return nil, err
 	}
+	runs := f.runs(text, top.members)
 	var all []entry
 	for _, m := range in.members {
 		e := f.entry(m.name, text[m.start:m.end])
 		e.line = lineAt(text, m.keyStart)
+		e.disabled = e.disabled || !runs(m.name)
 		all = append(all, e)
 	}
 	return all, nil
 }
 
-func (jsonFile) without(text []byte, name string) (any, error) {
-	_, text = unmark(text)
+// runs tells of a server's name whether the settings beside the servers let it
+// run: Gemini and Qwen have lists of those that may and of those that may not.
+func (f jsonFile) runs(text []byte, top []member) func(name string) bool {
+	var lists struct{ Allowed, Excluded []string }
+	if i, ok := named(top, "mcp"); ok && f.lists {
+		// What is not understood keeps nothing from running.
+		_ = json.Unmarshal(text[top[i].start:top[i].end], &lists)
+	}
+	return func(name string) bool {
+		return !slices.Contains(lists.Excluded, name) && (len(lists.Allowed) == 0 || slices.Contains(lists.Allowed, name))
+	}
+}
+
+func (f jsonFile) without(text []byte, name string) (any, error) {
+	_, text = f.bare(text)
 	text = orEmpty(text)
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -260,13 +322,16 @@ func indent(text []byte, b block, fallback string) (space string, flat bool) {
 
 func (f jsonFile) add(text []byte, s Server) ([]byte, error) {
 	mark, text := unmark(text)
-	text = orEmpty(text)
-	top, in, ok, err := servers(text)
+	if _, bare := f.bare(text); len(bytes.TrimSpace(bare)) == 0 {
+		text = append(bytes.Clone(text), orEmpty(nil)...)
+	}
+	_, bare := f.bare(text)
+	top, in, ok, err := servers(bare)
 	if err != nil {
 		return nil, err
 	}
 	end := lineEnd(text)
-	outer, flat := indent(text, top, "  ")
+	outer, flat := indent(bare, top, "  ")
 	unit := or(outer, "  ")
 	value, err := f.object(s)
 	if err != nil {
@@ -275,7 +340,7 @@ func (f jsonFile) add(text []byte, s Server) ([]byte, error) {
 	at, prefix, key, encoded := top, outer, serversKey, any(map[string]json.RawMessage{s.Name: value})
 	if ok {
 		at, key, encoded = in, s.Name, value
-		prefix, flat = indent(text, in, outer+unit)
+		prefix, flat = indent(bare, in, outer+unit)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -319,9 +384,10 @@ func splice(a []byte, b string, c []byte) []byte {
 	return append(append(append(out, a...), b...), c...)
 }
 
-func (jsonFile) remove(text []byte, name string) ([]byte, error) {
+func (f jsonFile) remove(text []byte, name string) ([]byte, error) {
 	mark, text := unmark(text)
-	_, in, _, err := servers(text)
+	_, bare := f.bare(text)
+	_, in, _, err := servers(bare)
 	if err != nil {
 		return nil, err
 	}

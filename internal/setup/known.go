@@ -10,6 +10,7 @@ type known struct {
 	agent    Agent
 	variable string                // of the environment, which moves the agent's home
 	home     string                // in the user's home, where the variable is not set
+	folder   string                // in the agent's home: it is there if the agent is; "": the home itself
 	file     func(p Places) string // that holds for every project of the user; nil: name in the home
 	name     string
 	format   format
@@ -24,6 +25,9 @@ func all() []known {
 		{agent: Pi, variable: "PI_CODING_AGENT_DIR", home: filepath.Join(".pi", "agent"), name: "mcp.json", format: piForm()},
 		{agent: Copilot, variable: "COPILOT_HOME", home: ".copilot", name: "mcp-config.json", format: copilotForm()},
 		{agent: Kimi, variable: "KIMI_CODE_HOME", home: ".kimi-code", name: "mcp.json", format: kimiForm()},
+		{agent: Gemini, variable: "GEMINI_CLI_HOME", folder: ".gemini", file: Places.geminiFile, format: geminiForm()}, // the variable moves the user's home
+		{agent: Qwen, variable: "QWEN_HOME", home: ".qwen", name: "settings.json", format: geminiForm()},
+		{agent: Cursor, home: ".cursor", name: "mcp.json", format: cursorForm()},
 	}
 }
 
@@ -33,12 +37,20 @@ func all() []known {
 // reaches a server's tools through scripts only; five tools are few enough to be
 // declared. Copilot CLI (1.0.102): as `copilot mcp add` writes it; which servers
 // are switched off stands in another file. Kimi Code (2.1.0): by its schema.
+// Gemini CLI (0.61.0) and Qwen Code (0.24.4): as their mcp add writes it, with
+// comments in the file. Cursor: by its documentation.
 func claudeForm() jsonFile { return jsonFile{kind: "stdio", env: true} }
 func piForm() jsonFile     { return jsonFile{extra: []extra{{"exposure", `"direct"`}}} }
 func copilotForm() jsonFile {
 	return jsonFile{kind: "local", also: "stdio", extra: []extra{{"tools", `["*"]`}}}
 }
-func kimiForm() jsonFile { return jsonFile{} }
+func kimiForm() jsonFile   { return jsonFile{} }
+func geminiForm() jsonFile { return jsonFile{comments: true, lists: true} }
+func cursorForm() jsonFile { return jsonFile{comments: true} }
+
+func (p Places) geminiFile() string {
+	return filepath.Join(p.home(Gemini), ".gemini", "settings.json")
+}
 
 // of finds an agent.
 func of(agent Agent) (known, bool) {

@@ -32,6 +32,9 @@ const (
 	Pi      Agent = "pi"
 	Copilot Agent = "copilot"
 	Kimi    Agent = "kimi"
+	Gemini  Agent = "gemini"
+	Qwen    Agent = "qwen"
+	Cursor  Agent = "cursor"
 )
 
 // Server is an MCP server as an agent's configuration describes it.

@@ -551,8 +551,9 @@ func FuzzEdit(f *testing.F) {
 	} {
 		f.Add(i%3, text)
 	}
+	f.Add(6, settings)
 	f.Fuzz(func(t *testing.T, kind int, text string) {
-		form := []format{claudeForm(), tomlFile{}, yamlFile{}, piForm(), copilotForm(), kimiForm()}[(kind%6+6)%6]
+		form := []format{claudeForm(), tomlFile{}, yamlFile{}, piForm(), copilotForm(), kimiForm(), geminiForm()}[(kind%7+7)%7]
 		to := Target{Claude, "file", form}
 		before := []byte(text)
 		server := full

@@ -1,0 +1,96 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// settings is how people keep the settings of Gemini CLI and Qwen Code: with
+// comments, which the agents themselves leave out.
+const settings = `{
+  // what I like
+  "ui": { "theme": "GitHub" }, /* "mcpServers": {} */
+  "mcp": { "excluded": ["off"] },
+  "mcpServers": {
+    "mine": { "httpUrl": "http://127.0.0.1:1/x", "trust": true }, // not "yours"
+    "off": { "command": "true", "args": ["mcp"] }
+  }
+}
+`
+
+func TestSettingsWithComments(t *testing.T) {
+	home := t.TempDir()
+	server := Server{Name: "yore", Command: "/bin/yore", Args: []string{"mcp"}}
+	for agent, file := range map[Agent]string{Gemini: ".gemini/settings.json", Qwen: ".qwen/settings.json", Cursor: ".cursor/mcp.json"} {
+		target, err := Places{Home: home}.User(agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(home, filepath.FromSlash(file))
+		if target.Path != path {
+			t.Errorf("%s keeps its servers in %s, not in %s", agent, path, target.Path)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := target.Write(server, false); err != nil {
+			t.Fatal(err)
+		}
+		const want = `{
+  // what I like
+  "ui": { "theme": "GitHub" }, /* "mcpServers": {} */
+  "mcp": { "excluded": ["off"] },
+  "mcpServers": {
+    "mine": { "httpUrl": "http://127.0.0.1:1/x", "trust": true }, // not "yours"
+    "off": { "command": "true", "args": ["mcp"] },
+    "yore": {
+      "command": "/bin/yore",
+      "args": [
+        "mcp"
+      ]
+    }
+  }
+}
+`
+		if diff := cmp.Diff(want, readText(t, path)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", agent, diff)
+		}
+		all, err := target.format.entries([]byte(want))
+		if err != nil || len(all) != 3 || !all[0].other || all[1].disabled != (agent != Cursor) || all[2].disabled || all[2].line != 8 {
+			t.Errorf("%s: the entries are %+v, %v", agent, all, err)
+		}
+		if _, err := target.Undo("yore", func(string) bool { return true }, false); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(settings, readText(t, path)); diff != "" {
+			t.Errorf("%s, undone (-want +got):\n%s", agent, diff)
+		}
+	}
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestUncommented(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":"//no","b":1}// x`:       `{"a":"//no","b":1}    `,
+		"{/* a\nb */\"c\":\"\\\"/*\"}": "{    \n    \"c\":\"\\\"/*\"}",
+		"/":                            "/", "/*": "/*", "//": "  ", "//x\r\n{}": "   \r\n{}", `"`: `"`, `"\`: `"\`, "/**//**/1": "        1",
+	} {
+		if got := string(uncommented([]byte(in))); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}
