@@ -61,7 +61,8 @@ func asSent(events []session.Event, surface []int64) []string {
 		role := "user: "
 		switch e.Type {
 		case session.ToolResult:
-			out = append(out, "result: "+e.Body.CallID)
+			// The log puts the tool's name before the model's own id.
+			out = append(out, "result: "+e.Body.CallID[strings.LastIndex("__"+e.Body.CallID, "__"):])
 			continue
 		case session.AssistantMessage:
 			role = "model: "
@@ -79,4 +80,6 @@ func asSent(events []session.Event, surface []int64) []string {
 }
 
 // Logs that real clients wrote satisfy what every reader must.
-func TestRunsConform(t *testing.T) { readertest.Run(t, New(), filepath.Join("testdata", "rewound"), filepath.Join("testdata", "compacted")) }
+func TestRunsConform(t *testing.T) {
+	readertest.Run(t, New(), filepath.Join("testdata", "rewound"), filepath.Join("testdata", "compacted"))
+}
