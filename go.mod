@@ -2,6 +2,9 @@ module github.com/yorehq/yore
 
 go 1.26.0
 
+// Earlier ones have faults that reach us (make vuln).
+toolchain go1.26.10
+
 require (
 	charm.land/bubbles/v2 v2.2.1
 	charm.land/bubbletea/v2 v2.1.1

@@ -278,8 +278,15 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
+// release is the version of a released binary; the linker sets it
+// (tools/release/run.sh).
+var release string
+
 // version is what the build says of itself.
 func version() string {
+	if release != "" {
+		return release
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
