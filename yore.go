@@ -31,6 +31,7 @@ import (
 	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/reader/claude"
 	"github.com/yorehq/yore/reader/codex"
+	"github.com/yorehq/yore/reader/copilot"
 	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/reader/gemini"
 	"github.com/yorehq/yore/reader/pi"
@@ -222,7 +223,7 @@ func agents() string {
 
 // Readers returns a reader for every agent that this build knows.
 func Readers() []reader.Reader {
-	return []reader.Reader{dsh.New(), claude.New(), codex.New(), pi.New(), gemini.New(), archive.New()}
+	return []reader.Reader{dsh.New(), claude.New(), codex.New(), pi.New(), copilot.New(), gemini.New(), archive.New()}
 }
 
 // DefaultSources returns where the known agents keep their sessions, whether or

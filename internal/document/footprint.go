@@ -24,7 +24,7 @@ var footprints = []footprint{
 
 // Footprint reports whether a tool call is one of the product's own: its name
 // is one of the five, or ends in one behind a client's prefix (mcp__server__,
-// server_, namespace.), and its arguments are an object with the required key.
+// server_, server-, namespace.), and its arguments are an object with the required key.
 // So is a script that calls one of the five, where the agent runs scripts of
 // tool calls. Such calls and their results are no history: a search must not
 // find searches.
@@ -59,7 +59,7 @@ const codeTool = "codemode"
 // named reports whether a recorded name is a tool's, behind any prefix.
 func named(name, tool string) bool {
 	rest, ok := strings.CutSuffix(name, tool)
-	return ok && (rest == "" || strings.HasSuffix(rest, "_") || strings.HasSuffix(rest, "."))
+	return ok && (rest == "" || strings.HasSuffix(rest, "_") || strings.HasSuffix(rest, "-") || strings.HasSuffix(rest, "."))
 }
 
 // scripted reports whether a text that is a script, and no arguments object,

@@ -14,6 +14,7 @@ func TestFootprint(t *testing.T) {
 		{"session_search", `{"query":"x"}`, true},
 		{"mcp__yore__session_search", `{"query":"x","match":"auto"}`, true},
 		{"mcp_yore_session_event_search", `{"query":"x"}`, true},
+		{"yore-session_search", `{"query":"x"}`, true}, // Copilot CLI
 		{"yore_session_trace", `{}`, true},
 		{"mcp__yore.session_event_read", `{"seq":1}`, true},
 		{"mcp__yore__session_event_trace", `{"seq":1,"session_id":"a"}`, true},

@@ -39,6 +39,8 @@ func (c Call) agent() (agent session.Agent, readable bool) {
 		return session.DSH, true
 	case "pi":
 		return session.Pi, true
+	case "copilot-cli":
+		return copilot, true
 	case geminiClient:
 		return session.Gemini, true
 	}

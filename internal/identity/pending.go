@@ -25,10 +25,10 @@ func (p PendingCall) matches(name, args string) bool {
 }
 
 // isTool reports whether a recorded name means the tool: agents put the
-// server's name before it, as in mcp__yore__session_search, mcp_yore_… or yore.….
+// server's name before it, as in mcp__yore__session_search, mcp_yore_…, yore-… or yore.….
 func isTool(recorded, tool string) bool {
 	before, ok := strings.CutSuffix(recorded, tool)
-	return ok && tool != "" && (before == "" || strings.HasSuffix(before, "_") || strings.HasSuffix(before, "."))
+	return ok && tool != "" && (before == "" || strings.HasSuffix(before, "_") || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "."))
 }
 
 // sameJSON compares two arguments objects as values: the order of keys and the

@@ -1,8 +1,6 @@
 package pitree
 
 import (
-	"strings"
-
 	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/reader/linelog"
 	"github.com/yorehq/yore/session"
@@ -51,9 +49,9 @@ func entryOf(r *linelog.Record) entry {
 		case "version":
 			e.version, _ = jsonl.Natural(v)
 		case "id":
-			id, e.id = v, keyOf(v)
+			id, e.id = v, linelog.Key(v)
 		case "parentId":
-			e.parent = keyOf(v)
+			e.parent = linelog.Key(v)
 		case "timestamp":
 			stamp = v
 		case "message":
@@ -65,11 +63,11 @@ func entryOf(r *linelog.Record) entry {
 		case "name":
 			e.name = v
 		case "firstKeptEntryId":
-			e.firstKept = keyOf(v)
+			e.firstKept = linelog.Key(v)
 		case "firstKeptEntryIndex":
 			e.keptIndex, _ = jsonl.Natural(v)
 		case "targetId":
-			e.target = keyOf(v)
+			e.target = linelog.Key(v)
 		case "replacement":
 			if e.replaced = jsonl.IsObject(v); e.replaced {
 				e.replacement = r.X.Field(v, "content")
@@ -194,48 +192,12 @@ func Block(record []byte, number int64) []byte {
 	}
 }
 
-// keyOf is an identity as it is kept: a hash of a string, 0 if v is none or
-// empty.
-func keyOf(v []byte) uint64 {
-	if !jsonl.Filled(v) {
-		return 0
-	}
-	inner := v[1 : len(v)-1]
-	if !jsonl.Verbatim(inner) {
-		inner = []byte(jsonl.Text(v))
-	}
-	return max(jsonl.Hash(0, inner), 1)
-}
-
-// maxTitle is how long a title may be, in code points.
-const maxTitle = 80
-
-// headline makes a title of texts: the first that says something, on one line.
+// headline makes a title of texts: of the first that says something.
 func headline(blocks []session.Block) string {
 	for _, b := range blocks {
-		// Far more than is needed, so that a huge prompt is not split as a whole.
-		text := b.Text[:min(len(b.Text), 1<<14)]
-		line := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " "))
-		if len(line) > 0 {
-			return strings.TrimRight(string(line[:min(len(line), maxTitle)]), " ")
+		if title := linelog.Headline(b.Text); title != "" {
+			return title
 		}
 	}
 	return ""
-}
-
-// maxWord is how long a word of a type may be.
-const maxWord = 64
-
-// word makes a name of the log's own fit for a type.
-func word(name string) string {
-	if name == "" {
-		return "unknown"
-	}
-	name = strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '_'
-	}, name)
-	return name[:min(len(name), maxWord)]
 }

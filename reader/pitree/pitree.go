@@ -100,7 +100,7 @@ func (d *Decoder) Take(r *linelog.Record, out *linelog.Events) {
 	case "session_info":
 		d.name(&e, out)
 	default:
-		d.log(&e, out, d.prefix+"/"+word(e.kind), nil)
+		d.log(&e, out, d.prefix+"/"+linelog.Word(e.kind), nil)
 	}
 	d.tree.add(n)
 }
@@ -120,7 +120,7 @@ func (d *Decoder) moveTo(to *node, out *linelog.Events) {
 	}
 	before := d.tree.surface
 	if after := d.tree.move(to); !same(before, after) {
-		out.Select(d.prefix+name, change(before, after))
+		out.Select(d.prefix+name, linelog.Change(before, after))
 		d.tree.surface = after
 	}
 }
@@ -174,7 +174,7 @@ func (d *Decoder) message(e *entry, n *node, out *linelog.Events) {
 	case "system":
 		d.log(e, out, "request/header", nil)
 	default:
-		d.log(e, out, d.prefix+"/message/"+word(m.role), nil)
+		d.log(e, out, d.prefix+"/message/"+linelog.Word(m.role), nil)
 	}
 }
 
@@ -220,7 +220,7 @@ func (d *Decoder) answer(e *entry, n *node, out *linelog.Events) {
 		return session.Body{Speaker: session.Assistant, Blocks: blocks}
 	}
 	if m.failed {
-		d.log(e, out, d.prefix+"/assistant/"+word(m.stop), body).Step = true
+		d.log(e, out, d.prefix+"/assistant/"+linelog.Word(m.stop), body).Step = true
 	} else {
 		n.role = assistantRole
 		d.say(e, n, out, session.AssistantMessage, body).Step = true
@@ -234,7 +234,7 @@ func (d *Decoder) answer(e *entry, n *node, out *linelog.Events) {
 			d.small.Calls, first = nil, false
 		}
 		if len(d.small.Calls) < maxCalls {
-			d.small.Calls = append(d.small.Calls, call{keyOf(b.id), out.Next()})
+			d.small.Calls = append(d.small.Calls, call{linelog.Key(b.id), out.Next()})
 		}
 		id, name, arguments := b.id, b.name, b.arguments
 		out.Block(number, session.Event{Type: session.ToolCall, NativeID: e.native}, func() session.Body {
@@ -262,7 +262,7 @@ func (d *Decoder) result(e *entry, n *node, out *linelog.Events) {
 		return b
 	})
 	for _, c := range d.small.Calls {
-		if c.ID == keyOf(m.callID) && c.ID != 0 {
+		if c.ID == linelog.Key(m.callID) && c.ID != 0 {
 			ev.Sources = []int64{c.Seq}
 		}
 	}
@@ -304,7 +304,7 @@ func (d *Decoder) compaction(e *entry, n *node, out *linelog.Events) {
 		ev.Op = session.Op{Kind: session.OpReplace, Start: before[0], End: before[gone-1]}
 		ev.Sources = append([]int64{}, before[:gone]...)
 	case len(before) > 0:
-		out.Select(d.prefix+"/compaction", change(append(before[:len(before):len(before)], n.seq), after))
+		out.Select(d.prefix+"/compaction", linelog.Change(append(before[:len(before):len(before)], n.seq), after))
 	}
 	d.tree.surface = after
 }
@@ -326,7 +326,7 @@ func (d *Decoder) edit(e *entry, n *node, out *linelog.Events) {
 		after := d.tree.context(n)
 		ev := d.log(e, out, d.prefix+"/context_edit", nil)
 		if !same(before, after) {
-			ev.Op = change(before, after)
+			ev.Op = linelog.Change(before, after)
 			d.tree.surface = after
 		}
 		return
@@ -350,7 +350,7 @@ func (d *Decoder) edit(e *entry, n *node, out *linelog.Events) {
 	default:
 		out.Add(session.Event{Type: typ, NativeID: e.native, Op: session.Op{Kind: session.OpAppend}}, body)
 		if appended := append(before[:len(before):len(before)], n.seq); !same(appended, after) {
-			out.Select(d.prefix+"/context_edit", change(appended, after))
+			out.Select(d.prefix+"/context_edit", linelog.Change(appended, after))
 		}
 	}
 	d.tree.surface = after

@@ -208,16 +208,3 @@ func (t *tree) standsFor(target *node) int64 {
 func same(a, b []int64) bool { return slices.Equal(a, b) }
 
 func index(list []int64, seq int64) int { return slices.Index(list, seq) }
-
-// change makes the select that turns one surface into another.
-func change(from, to []int64) session.Op {
-	n := 0
-	for n < len(from) && n < len(to) && from[n] == to[n] {
-		n++
-	}
-	op := session.Op{Kind: session.OpSelect, Keep: -1, Nodes: slices.Clone(to[n:])}
-	if n > 0 {
-		op.Keep = to[n-1]
-	}
-	return op
-}
