@@ -37,6 +37,12 @@ func browse(t *testing.T, h *yore.History, c authz.Caller) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return visit(t, server)
+}
+
+// visit starts a page and lets a browser in.
+func visit(t *testing.T, server *web.Server) *site {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx) }()
@@ -52,7 +58,15 @@ func browse(t *testing.T, h *yore.History, c authz.Caller) *site {
 	return s
 }
 
+// get returns what an address answers with, as a browser sees it.
 func (s *site) get(path string, known bool) string {
+	s.t.Helper()
+	a, body := s.fetch(path, known)
+	head := fmt.Sprint(a.StatusCode, a.Header["Location"], a.Header["Content-Disposition"])
+	return head + "\n" + strings.ReplaceAll(body, s.base, "BASE")
+}
+
+func (s *site) fetch(path string, known bool) (*http.Response, string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), "GET", s.base+path, nil)
 	if err != nil {
@@ -70,8 +84,7 @@ func (s *site) get(path string, known bool) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	head := fmt.Sprint(a.StatusCode, a.Header["Location"], a.Header["Content-Disposition"])
-	return head + "\n" + strings.ReplaceAll(string(body), s.base, "BASE")
+	return a, string(body)
 }
 
 // address makes up the address of a page.

@@ -26,8 +26,8 @@ func (a *app) readCommand() *cobra.Command {
 with the session's line before it and the text of its neighbours after it.
 
 --raw prints the record and nothing else, byte for byte and without a line end of
-its own, also to a terminal. Credentials in it are masked, within their strings,
-unless --reveal is given. An event that has no record of its own (one of
+its own; on a terminal, what would steer it is shown as JSON escapes. Credentials
+in it are masked, within their strings, unless --reveal is given. An event that has no record of its own (one of
 several that the agent packed into a row) is printed as it is reconstructed.`,
 		Example: `  yore read 5ae95e 12
   yore read 5ae95e 12 -C 3
@@ -69,6 +69,10 @@ func (a *app) read(cmd *cobra.Command, o readOptions, id, at string) error {
 		w, err := g.Read(cmd.Context(), seq, o.before, o.after)
 		switch {
 		case err != nil:
+			return err
+		case o.raw && a.screen:
+			err := a.emit(string(w.Event.Native))
+			a.noteMasked(w.Masked)
 			return err
 		case o.raw:
 			_, err := a.raw.Write(w.Event.Native)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"unicode"
 
 	"golang.org/x/term"
 
@@ -74,28 +73,13 @@ func (a *app) emit(text string) error {
 	return err
 }
 
-// emitLine prints one line of JSON.
-func (a *app) emitLine(line []byte) error { return a.emit(string(line) + "\n") }
+// emitLine prints one line of JSON, into pipes too with everything escaped that
+// steers a screen: it is the same JSON, and who shows it may be less careful.
+func (a *app) emitLine(line []byte) error { return a.emit(harmless(string(line)) + "\n") }
 
-// harmless escapes control and formatting characters, line ends and tabs apart.
-// The only escape sequences that stay are our own styles, see emitPainted.
-func harmless(text string) string {
-	steers := func(r rune) bool {
-		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
-	}
-	if strings.IndexFunc(text, steers) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if steers(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// harmless escapes control characters and what cannot be seen, line ends and tabs
+// apart. The only escape sequences that stay are our own styles, see emitPainted.
+func harmless(text string) string { return render.Escaped(text) }
 
 // emitPainted prints a text whose lines carry the structure: on a terminal the
 // first word of a line that is not indented is bold, and what names an event is
@@ -141,5 +125,9 @@ func (a *app) markMatches(line, query string) string {
 
 // note tells the person something that is no part of the answer.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.errs, format+"\n", args...)
+	text := fmt.Sprintf(format, args...)
+	if a.errScreen {
+		text = harmless(text)
+	}
+	fmt.Fprintln(a.errs, text)
 }

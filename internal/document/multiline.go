@@ -31,5 +31,5 @@ func MultiLine(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return withoutInvisible(b.String())
+	return withoutFloods(withoutInvisible(b.String()))
 }

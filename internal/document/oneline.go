@@ -10,12 +10,13 @@ import (
 // OneLine makes s safe to print on one line of a terminal or a list: ANSI escape
 // sequences, control characters, bidirectional controls and what nobody can see
 // (invisible.go) are removed, white space (line separators included) is
-// collapsed, ill-formed bytes are U+FFFD. A
+// collapsed, ill-formed bytes are U+FFFD, of a flood of marks on one character a few
+// stay. A
 // text longer than limit code points is cut at the border of a grapheme cluster
 // and ends in "…", which counts; limit 0 does not cut.
 func OneLine(s string, limit int) string {
 	s = strings.Map(printable, strings.ToValidUTF8(withoutEscapes(s), "\uFFFD"))
-	s = CollapseSpace(withoutInvisible(s))
+	s = CollapseSpace(withoutFloods(withoutInvisible(s)))
 	if limit <= 0 || Points(s) <= limit {
 		return s
 	}

@@ -32,11 +32,15 @@ func Time(ms int64) string {
 }
 
 // Name prints an identifier that a log may have chosen (a session id, an event
-// type): bare where it consists of letters, digits and ._:/@+-~# only, else as
-// a JSON string that names it exactly.
-func Name(s string) string {
+// type): bare where it consists of letters, digits and ._:/@+-~# only, none of
+// them written from right to left, else as a JSON string that names it exactly.
+func Name(s string) string { return name(s, false) }
+
+// name is Name; of a person's own folders letters of any direction are bare.
+func name(s string, anyDirection bool) string {
 	bare := func(r rune) bool {
-		return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._:/@+-~#", r))
+		return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._:/@+-~#", r)) &&
+			!document.Hides(r) && (anyDirection || !document.RightToLeft(r))
 	}
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !bare(r) }) < 0 {
 		return s
@@ -59,6 +63,13 @@ func Name(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// Escaped makes a record safe to show whole: what steers a screen or cannot be
+// seen is written as JSON writes it.
+func Escaped(s string) string {
+	s, _ = document.Escaped(s)
+	return s
 }
 
 // Line makes untrusted text one safe line of at most limit code points; 0: no limit.

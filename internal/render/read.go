@@ -6,14 +6,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/yorehq/yore/internal/document"
 	"github.com/yorehq/yore/query"
 )
 
 // WindowText prints the session's line, the event exactly as its log has it
 // between two equal fences, and the neighbours as headings with their text
-// indented. Bytes that are no text (not UTF-8, or with raw control characters)
-// are printed as base64 and labelled so. Where credentials are masked, the bytes
-// that are counted are those that are shown.
+// indented. Characters that steer a screen or cannot be seen are written as JSON
+// writes them, and counted; bytes that are no text (not UTF-8, or with control
+// characters that JSON has no way to hold) are printed as base64. Both are
+// labelled. Where credentials are masked, the bytes that are counted are those
+// that are shown.
 func WindowText(w query.Window) string {
 	var b strings.Builder
 	b.WriteString(heading(w.Info) + "\n")
@@ -27,6 +30,9 @@ func WindowText(w query.Window) string {
 	}
 	if w.Masked > 0 {
 		what += " but for masked credentials"
+	}
+	if shown, n := document.Escaped(body); n > 0 {
+		body, what = shown, what+fmt.Sprintf(", but for %s written as \\u escapes", count(n, "invisible or control character"))
 	}
 	mark := fence(body)
 	fmt.Fprintf(&b, "\n%s %d bytes, %s\n%s\n%s\n", mark, len(w.Event.Native), what, body, mark)

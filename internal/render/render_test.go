@@ -66,6 +66,8 @@ func TestName(t *testing.T) {
 		"dsh:x":               "dsh:x",
 		"fan-é":               "fan-é",
 		"项目":                  "项目",
+		"a\u3164":             `"a\u3164"`,
+		"אב-1":                `"\u05d0\u05d1-1"`,
 		"":                    `""`,
 		"two words":           `"two words"`,
 		"a\nb":                `"a\u000ab"`,
@@ -305,6 +307,7 @@ func TestWindowText(t *testing.T) {
 	const head = "a 2026-03-02T09:00:00.000Z persisted: A\n#6 tool/result current 2026-03-02T09:00:00.000Z"
 	native := `{"b":1.0,"a":-0,"a":1e400,"x":"<&>é\u202e"}`
 	equal(t, WindowText(window(native, false)), head+"\n===== 44 bytes, as logged\n"+native+"\n=====")
+	equal(t, WindowText(window("{\"x\":\"\u202e❤️ \U000e0041\u009b2J\"}", false)), head+"\n===== 26 bytes, as logged, but for 3 invisible or control characters written as \\u escapes\n"+`{"x":"\u202e❤️ \udb40\udc41\u009b2J"}`+"\n=====")
 	equal(t, WindowText(window(`{}`, true)), head+"\n===== 2 bytes, reconstructed: the log has no bytes of its own for this event\n{}\n=====")
 	equal(t, WindowText(window("{\"a\":\"\xff\"}", false)), head+"\n===== 9 bytes, as logged, in base64 because they are no text\neyJhIjoi/yJ9\n=====")
 	equal(t, WindowText(window("{\"a\":\"\x1b[2J\"}", false)), head+"\n===== 12 bytes, as logged, in base64 because they are no text\neyJhIjoiG1sySiJ9\n=====")
@@ -336,12 +339,13 @@ after:
 func TestFence(t *testing.T) {
 	for _, body := range []string{"{}", "=====", "a\n=====", "a\u2028======= x", "a\r  \t======", strings.Repeat("=", 40), "{\"a\":\"==========\"}"} {
 		got := WindowText(window(body, false))
-		mark, _, _ := strings.Cut(strings.Split(got, "\n")[2], " ")
-		inner := strings.TrimSuffix(got[strings.Index(got, "as logged\n")+len("as logged\n"):], "\n"+mark)
-		if inner != body {
+		head := strings.Split(got, "\n")[2]
+		mark, _, _ := strings.Cut(head, " ")
+		inner := strings.TrimSuffix(got[strings.Index(got, head)+len(head)+1:], "\n"+mark)
+		if inner != strings.NewReplacer("\r", `\u000d`, "\u2028", `\u2028`).Replace(body) {
 			t.Errorf("%q does not come back whole: %q", body, inner)
 		}
-		for _, l := range strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune("\n\r\u2028", r) }) {
+		for l := range strings.SplitSeq(inner, "\n") {
 			if strings.HasPrefix(strings.TrimSpace(l), mark) {
 				t.Errorf("%q fakes the fence %s", body, mark)
 			}

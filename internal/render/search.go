@@ -85,7 +85,7 @@ func Workspace(h session.Header) string {
 	if h.Cwd == "" {
 		return "no workspace"
 	}
-	return Name(h.Cwd)
+	return name(h.Cwd, true)
 }
 
 func parent(p authz.Parent, shared bool) string {

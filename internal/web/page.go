@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
@@ -231,25 +230,9 @@ func agentClass(a session.Agent) string {
 }
 
 // visible makes every character of a text that would steer a screen or its
-// reading direction visible as its JSON escape. Line ends and tabs stay.
-func visible(text string) string {
-	steers := func(r rune) bool {
-		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029 || r == 0xfeff)
-	}
-	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\ufffd")
-	if strings.IndexFunc(text, steers) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if steers(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// reading direction, or that nobody could see, visible as its JSON escape. Line
+// ends and tabs stay.
+func visible(text string) string { return render.Escaped(strings.ReplaceAll(text, "\r\n", "\n")) }
 
 // piece is a part of a text; Mark: it answers the query.
 type piece struct {
