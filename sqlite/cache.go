@@ -86,12 +86,9 @@ func (r memory) Find(token, buf []byte) ([]byte, error) {
 	at := tokenKey{pieceKey{r.s.birth, pieceID(r.id, 0)}, string(token)}
 	known := r.s.x.entries.get(at)
 	if known == nil {
-		c, err := r.s.connect(r.ctx)
-		if err != nil {
-			return nil, err
-		}
 		known = &entry{}
-		if known.block, err = postings.Only(source{r.ctx, c, r.id}, token, buf); err != nil {
+		var err error
+		if known.block, err = postings.Only(stored(r), token, buf); err != nil {
 			return nil, err
 		}
 		r.s.x.entries.put(at, known)
@@ -102,26 +99,47 @@ func (r memory) Find(token, buf []byte) ([]byte, error) {
 	return append(buf[:0], known.block...), nil
 }
 
-func (r memory) Follow(token, buf []byte) ([]byte, error) {
-	c, err := r.s.connect(r.ctx)
-	if err != nil {
-		return nil, err
-	}
-	return source{r.ctx, c, r.id}.Follow(token, buf)
-}
+func (r memory) Follow(token, buf []byte) ([]byte, error) { return stored(r).Follow(token, buf) }
 
 func (r memory) Piece(n int64, buf []byte) ([]byte, error) {
 	at := pieceKey{r.s.birth, pieceID(r.id, n)}
 	if data := r.s.x.pieces.get(at); data != nil {
 		return append(buf[:0], data...), nil
 	}
-	c, err := r.s.connect(r.ctx)
-	if err != nil {
-		return nil, err
-	}
-	data, err := source{r.ctx, c, r.id}.Piece(n, buf)
+	data, err := stored(r).Piece(n, buf)
 	if err == nil {
 		r.s.x.pieces.put(at, append([]byte(nil), data...))
 	}
 	return data, err
+}
+
+// stored reads a segment for a snapshot as it is stored: from a file at rest, or
+// else through a connection.
+type stored memory
+
+func (r stored) Find(token, buf []byte) ([]byte, error) {
+	return r.read(func(src postings.Source) ([]byte, error) { return src.Find(token, buf) })
+}
+
+func (r stored) Follow(token, buf []byte) ([]byte, error) {
+	return r.read(func(src postings.Source) ([]byte, error) { return src.Follow(token, buf) })
+}
+
+func (r stored) Piece(n int64, buf []byte) ([]byte, error) {
+	return r.read(func(src postings.Source) ([]byte, error) { return src.Piece(n, buf) })
+}
+
+func (r stored) read(from func(postings.Source) ([]byte, error)) ([]byte, error) {
+	if st := r.s.resting(); st != nil {
+		data, err := from(stillSource{st, r.id})
+		if err == nil {
+			return data, nil
+		}
+		r.s.odd(err)
+	}
+	c, err := r.s.connect(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return from(source{r.ctx, c, r.id})
 }

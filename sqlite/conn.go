@@ -43,6 +43,7 @@ func (x *Index) dial(ctx context.Context, at place, writer bool) (c *conn, err e
 		}
 	}()
 	defer c.guard(&err)
+	x.work.connections.Add(1)
 	if x.memory == "" {
 		if c.info, err = os.Stat(at.path); err != nil {
 			return c, err
@@ -236,24 +237,6 @@ func (c *conn) exec(ctx context.Context, sql string, args ...any) error {
 	return c.fail(ctx, c.rawExec(ctx, sql, args...))
 }
 
-// row is the present row of a statement; its values are copies.
-type row struct{ *sqlite3.Stmt }
-
-func (r row) int(col int) int64     { return r.ColumnInt64(col) }
-func (r row) text(col int) string   { return r.ColumnText(col) }
-func (r row) bool(col int) bool     { return r.ColumnBool(col) }
-func (r row) blob(col int) []byte   { return r.ColumnBlob(col, nil) }
-func (r row) null(col int) bool     { return r.ColumnType(col) == sqlite3.NULL }
-func (r row) uint64(col int) uint64 { return uint64(r.ColumnInt64(col)) }
-
-// same returns a text that is most often the one of the row before.
-func (r row) same(col int, before string) string {
-	if text := r.ColumnRawText(col); string(text) != before {
-		return string(text)
-	}
-	return before
-}
-
 // rowsOf runs a statement and calls each for every row; each must not use the
 // connection.
 func (c *conn) rowsOf(ctx context.Context, sql string, each func(row) error, args ...any) (err error) {
@@ -263,7 +246,7 @@ func (c *conn) rowsOf(ctx context.Context, sql string, each func(row) error, arg
 		return c.fail(ctx, err)
 	}
 	for s.Step() {
-		if err := each(row{s}); err != nil {
+		if err := each(row{Stmt: s}); err != nil {
 			s.Reset()
 			return err
 		}

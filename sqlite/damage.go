@@ -166,18 +166,26 @@ func (x *Index) removeOutgrown(ctx context.Context, c *conn) error {
 // once if that is another than this Index saw there before, so that everything
 // is looked at again.
 func (x *Index) sameFile(path string, c *conn) error {
+	if c == nil {
+		return x.sameInfo(path, nil)
+	}
+	return x.sameInfo(path, c.info)
+}
+
+// sameInfo is sameFile for whoever has no connection; info is nil if there is no file.
+func (x *Index) sameInfo(path string, info os.FileInfo) error {
 	if x.memory != "" {
 		return nil
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	was, ok := x.seen[path]
-	if ok && (c == nil || !os.SameFile(was, c.info)) {
+	if ok && (info == nil || !os.SameFile(was, info)) {
 		clear(x.seen)
 		return damaged(errReplaced)
 	}
-	if c != nil {
-		x.seen[path] = c.info
+	if info != nil {
+		x.seen[path] = info
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ncruces/go-sqlite3"
@@ -27,6 +28,7 @@ type flipped struct {
 	dir     string // the sound one; nothing has it open
 	phrases [][]string
 	want    []string
+	age     time.Duration // of the shard when it is asked: 0, or long enough to be at rest
 }
 
 func newFlipped(t *testing.T) *flipped {
@@ -77,6 +79,10 @@ func (f *flipped) ask(dir string) (said []string, err error) {
 		return nil, err
 	}
 	defer x.Close()
+	return f.askIndex(x)
+}
+
+func (f *flipped) askIndex(x *Index) (said []string, err error) {
 	view, err := x.Snapshot(f.t.Context(), workspace)
 	if err != nil || view == nil {
 		return nil, err
@@ -117,7 +123,11 @@ func (f *flipped) ask(dir string) (said []string, err error) {
 // copied gives the sound index a new folder.
 func (f *flipped) copied() string {
 	dir := f.t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(f.dir)); err != nil {
+	err := os.CopyFS(dir, os.DirFS(f.dir))
+	if err == nil {
+		err = os.Chmod((&Index{dir: dir}).shardOf(workspace).path, fileMode)
+	}
+	if err != nil {
 		f.t.Fatal(err)
 	}
 	return dir
@@ -127,6 +137,7 @@ func (f *flipped) copied() string {
 // Deep says whether a check of everything finds the damage.
 func (f *flipped) judge(dir, what string) (noticed bool) {
 	f.t.Helper()
+	aged(f.t, (&Index{dir: dir}).shardOf(workspace).path, f.age)
 	got, err := f.ask(dir)
 	if err != nil {
 		if !errors.Is(err, ingest.ErrDamaged) {
@@ -173,6 +184,7 @@ func TestFlippedBitsInRows(t *testing.T) {
 	}
 	noticed, flips := 0, 0
 	for i := range 2 * *rounds {
+		f.age = time.Duration(i%2) * time.Minute
 		c := columns[i%len(columns)]
 		dir := f.copied()
 		what := flipValue(t, (&Index{dir: dir}).shardOf(workspace).path, c.table, c.column, random)
@@ -272,7 +284,8 @@ func TestFlippedBitsInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	noticed := 0
-	for range 2 * *rounds {
+	for i := range 2 * *rounds {
+		f.age = time.Duration(i%2) * time.Minute
 		dir := f.copied()
 		at := random.IntN(len(sound))
 		bit := random.IntN(8)

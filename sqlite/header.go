@@ -26,7 +26,7 @@ const headerWidth = 5
 
 // header reads the packed one alone: a column costs as much as all of it.
 func (r row) header(at int) session.Header {
-	return unpackHeader(r.ColumnRawBlob(at + headerWidth - 1))
+	return unpackHeader(r.raw(at + headerWidth - 1))
 }
 
 // packHeader is a header as texts, each behind its length, and numbers.
@@ -307,20 +307,27 @@ func (c *conn) glances(ctx context.Context, only *session.Key) ([]ingest.Glance,
 		q.add(`id = ?`, string(only.ID))
 		q.add(`agent = ?`, string(only.Agent))
 	}
-	err := c.rowsOf(ctx, `SELECT num, source, `+stampColumns+`, sum, marks, clipped, `+forkColumns+
-		` FROM sessions`+q.where()+` ORDER BY num`, func(r row) error {
-		var at places
-		g := ingest.Glance{Num: r.int(at.next(1)), Source: r.text(at.next(1)), Stamp: r.stamp(at.next(stampWidth)), Sum: r.uint64(at.next(1))}
-		set := r.int(at.next(1))
-		g.Alone, g.Divided = set&markAlone != 0, set&markDivided != 0
-		g.Unnamed = set&markUnnamed != 0
-		g.Unsound, g.Damaged = set&markUnsound != 0, set&markDamaged != 0
-		g.Clipped = r.int(at.next(1))
-		g.Fork = r.fork(at.next(forkWidth))
-		all = append(all, g)
+	err := c.rowsOf(ctx, `SELECT `+glanceColumns+` FROM sessions`+q.where()+` ORDER BY num`, func(r row) error {
+		all = append(all, r.glance())
 		return nil
 	}, q.args...)
 	return all, err
+}
+
+// glanceColumns are what glance reads.
+const glanceColumns = `num, source, ` + stampColumns + `, sum, marks, clipped, ` + forkColumns
+
+// glance reads what tells whether a session is up to date.
+func (r row) glance() ingest.Glance {
+	var at places
+	g := ingest.Glance{Num: r.int(at.next(1)), Source: r.text(at.next(1)), Stamp: r.stamp(at.next(stampWidth)), Sum: r.uint64(at.next(1))}
+	set := r.int(at.next(1))
+	g.Alone, g.Divided = set&markAlone != 0, set&markDivided != 0
+	g.Unnamed = set&markUnnamed != 0
+	g.Unsound, g.Damaged = set&markUnsound != 0, set&markDamaged != 0
+	g.Clipped = r.int(at.next(1))
+	g.Fork = r.fork(at.next(forkWidth))
+	return g
 }
 
 // rowColumns are what sessionRow reads.

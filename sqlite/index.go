@@ -67,6 +67,7 @@ type Index struct {
 	rows    map[string]cached
 	files   map[string]fileList // by workspace
 	memos   map[string]*memo    // by path; see memo.go
+	trees   sync.Pool           // of *btree.File, for their memory
 
 	caches
 }
@@ -79,13 +80,16 @@ type cached struct {
 }
 
 // counters counts work; see Work.
-type counters struct{ transactions, rows, statements atomic.Int64 }
+type counters struct{ transactions, rows, statements, connections, stills, postings atomic.Int64 }
 
 // Work is how much an Index has done since it was opened.
 type Work struct {
 	Transactions int64 // write transactions committed
 	Rows         int64 // rows they inserted, changed or deleted
 	Statements   int64 // statements run, for reading and writing
+	Connections  int64 // connections made to databases
+	Stills       int64 // times that a shard at rest was opened without one
+	Postings     int64 // bytes of dictionaries and lists that were read without one
 }
 
 var (
@@ -182,7 +186,8 @@ func (x *Index) openCatalog(ctx context.Context) error {
 
 // Work returns what was done so far.
 func (x *Index) Work() Work {
-	return Work{x.work.transactions.Load(), x.work.rows.Load(), x.work.statements.Load()}
+	w := &x.work
+	return Work{w.transactions.Load(), w.rows.Load(), w.statements.Load(), w.connections.Load(), w.stills.Load(), w.postings.Load()}
 }
 
 // count adds a committed transaction; before is the connection's total when it

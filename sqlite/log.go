@@ -32,11 +32,22 @@ func (l *log) cursor(ctx context.Context) (*cursor, error) {
 
 // States returns the shadow runs.
 func (l *log) States(ctx context.Context) ([]query.Shadow, error) {
-	if err := l.s.enter(ctx); err != nil {
+	if err := l.s.hold(); err != nil {
 		return nil, err
 	}
 	defer l.s.leave()
-	return l.s.c.shadows(ctx, l.num)
+	if st := l.s.resting(); st != nil {
+		all, err := st.shadows(l.num)
+		if err == nil {
+			return all, nil
+		}
+		l.s.odd(err)
+	}
+	c, err := l.s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.shadows(ctx, l.num)
 }
 
 // Surface returns the current list, closing records included.

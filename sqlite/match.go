@@ -34,9 +34,13 @@ func (c *conn) searched(ctx context.Context, documents int64) ([]*searched, erro
 	}
 	out := make([]*searched, len(all)) // not nil: it was read
 	for i, one := range all {
-		out[i] = &searched{segment: one, columns: make([]*columns, (one.docs+columnDocs-1)/columnDocs)}
+		out[i] = newSearched(one)
 	}
 	return out, nil
+}
+
+func newSearched(one segment) *searched {
+	return &searched{segment: one, columns: make([]*columns, (one.docs+columnDocs-1)/columnDocs)}
 }
 
 // holds reports whether these are the live segments still.
@@ -85,6 +89,13 @@ func (s *snapshot) column(ctx context.Context, g *searched, local uint32) (*colu
 	}
 	at := pieceKey{s.birth, pieceID(g.id, int64(n))}
 	found := s.x.columns.get(at)
+	if st := s.resting(); found == nil && st != nil {
+		data, err := st.kept("columns", at.id)
+		if err == nil {
+			found, err = unpackColumns(at.id, slices.Clone(data))
+		}
+		s.odd(err)
+	}
 	if found == nil {
 		c, err := s.connect(ctx)
 		if err != nil {
@@ -94,14 +105,17 @@ func (s *snapshot) column(ctx context.Context, g *searched, local uint32) (*colu
 			found, err = unpackColumns(at.id, r.blob(0))
 			return err
 		}, at.id)
-		if err == nil && (found == nil || n >= len(g.columns)) {
+		if err == nil && found == nil {
 			err = damage
 		}
 		if err != nil {
 			return nil, c.fail(ctx, err)
 		}
-		s.x.columns.put(at, found)
 	}
+	if n >= len(g.columns) {
+		return nil, s.corrupt(ctx, postings.ErrCorrupt)
+	}
+	s.x.columns.put(at, found)
 	g.columns[n] = found
 	return found, nil
 }
@@ -375,11 +389,7 @@ func (s *snapshot) Complete(ctx context.Context, prefix string) (map[string]int6
 	}
 	found := map[string]int64{}
 	for _, g := range segments {
-		c, err := s.connect(ctx)
-		if err != nil {
-			return nil, err
-		}
-		err = postings.Complete(source{ctx, c, g.id}, []byte(prefix), func(token []byte, docs uint32) {
+		err := postings.Complete(stored{ctx, s, g.id}, []byte(prefix), func(token []byte, docs uint32) {
 			found[string(token)] += int64(docs)
 		})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/yorehq/yore/internal/btree"
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
 )
@@ -33,6 +34,11 @@ type memo struct {
 	segments   []*searched
 	glances    []ingest.Glance
 	rows       []query.Row
+
+	// What is needed to read on without SQLite; roots are nil if it was read by it.
+	header btree.Header
+	roots  map[string]uint32
+	tidy   bool // a purge would find nothing to do
 }
 
 // fileStamp is what two stats tell of a database. An empty log says nothing and

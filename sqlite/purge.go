@@ -29,6 +29,9 @@ const purgeBytes = 4 << 20
 // context's deadline or another process, by an open snapshot or as a writer, stopped it; the shard remembers
 // what is left.
 func (x *Index) Purge(ctx context.Context, workspace string) (done bool, err error) {
+	if m := x.memoOf(x.shardOf(workspace)); m != nil && m.tidy {
+		return true, nil
+	}
 	probe, err := x.acquire(ctx, x.shardOf(workspace), false)
 	if probe == nil || err != nil {
 		return err == nil, err

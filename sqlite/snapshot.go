@@ -24,6 +24,8 @@ type snapshot struct {
 	matcher    postings.Matcher
 	gatherer   gatherer
 	block      textBlock // the texts read last
+	memo       *memo     // what it was made of, while that can be read on without SQLite; nil: it cannot
+	still      *still    // the shard's file, within a call
 
 	// Guarded by the mutex of x, but for c while uses is not 0.
 	c      *conn // nil: given up
@@ -36,9 +38,16 @@ var _ query.Snapshot = (*snapshot)(nil)
 // Snapshot opens a view of a workspace as of its last commit.
 func (x *Index) Snapshot(ctx context.Context, workspace string) (query.Snapshot, error) {
 	s := &snapshot{x: x, at: x.shardOf(workspace)}
-	if m := x.memoOf(s.at); m != nil {
+	m := x.memoOf(s.at)
+	if m == nil {
+		m = x.recall(s.at)
+	}
+	if m != nil {
 		s.generation, s.birth, s.totals, s.names = m.generation, m.birth, m.totals, m.names
 		s.segments = copies(m.segments)
+		if m.roots != nil {
+			s.memo = m
+		}
 		return s, nil
 	}
 	c, err := s.begin(ctx)
@@ -137,6 +146,35 @@ func (s *snapshot) hold() error {
 	return nil
 }
 
+// resting returns the view's file for reading without SQLite, nil where only a
+// connection will do. It is for between hold and leave.
+func (s *snapshot) resting() *still {
+	if s.still != nil || s.memo == nil {
+		return s.still
+	}
+	s.x.mu.Lock()
+	was, connected := s.x.seen[s.at.path], s.c != nil
+	s.x.mu.Unlock()
+	if connected || was == nil {
+		return nil
+	}
+	if s.still = s.x.atRest(s.at.path, was, s.memo.stamp); s.still == nil {
+		s.memo = nil
+		return nil
+	}
+	s.still.roots = s.memo.roots
+	s.still.tree.Reopen(s.still.file, s.memo.header)
+	return s.still
+}
+
+// odd takes note of a failure to read without SQLite: from now on it is asked.
+func (s *snapshot) odd(err error) {
+	if err != nil && s.still != nil {
+		s.still.close()
+		s.memo, s.still = nil, nil
+	}
+}
+
 // connect returns the view's connection, a new one if it has none. It is for
 // between hold and leave.
 func (s *snapshot) connect(ctx context.Context) (*conn, error) {
@@ -174,10 +212,17 @@ func (s *snapshot) connect(ctx context.Context) (*conn, error) {
 // leave ends what enter began.
 func (s *snapshot) leave() {
 	s.x.mu.Lock()
-	defer s.x.mu.Unlock()
-	if s.uses--; s.uses == 0 && s.c != nil {
-		s.delist()
-		s.enlist()
+	var done *still
+	if s.uses--; s.uses == 0 {
+		done, s.still = s.still, nil
+		if s.c != nil {
+			s.delist()
+			s.enlist()
+		}
+	}
+	s.x.mu.Unlock()
+	if done != nil {
+		done.close()
 	}
 }
 
@@ -261,10 +306,20 @@ func (s *snapshot) Documents(ctx context.Context, ids []query.DocID) ([]query.Do
 
 // Text returns a document's text, "" if it has none.
 func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.hold(); err != nil {
 		return "", err
 	}
 	defer s.leave()
+	if st := s.resting(); st != nil {
+		text, err := s.textAtRest(st, id)
+		if text != "" && err == nil {
+			return text, nil
+		}
+		s.odd(err)
+	}
+	if _, err := s.connect(ctx); err != nil {
+		return "", err
+	}
 	var first query.DocID
 	var packed []byte
 	err := s.c.rowsOf(ctx, `SELECT first, CASE WHEN first = ? THEN NULL ELSE data END FROM texts
@@ -290,6 +345,22 @@ func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
 		return "", s.textless(ctx, id)
 	}
 	return text, s.c.fail(ctx, err)
+}
+
+// textAtRest is Text for a file at rest. That there is none is not taken from it.
+func (s *snapshot) textAtRest(st *still, id query.DocID) (string, error) {
+	first, packed, err := st.text(id)
+	if err != nil || packed == nil {
+		return "", err
+	}
+	if int64(first) != s.kept() {
+		block, err := unpack(s.x.dec, first, packed)
+		if err != nil {
+			return "", err
+		}
+		s.block = block
+	}
+	return s.block.text(id)
 }
 
 // textless makes sure that a document whose text was not found has none.

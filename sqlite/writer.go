@@ -25,7 +25,11 @@ func (x *Index) Peek(ctx context.Context, workspace string, which ingest.StoredL
 func (x *Index) Glances(ctx context.Context, workspace string, only *session.Key) (all []ingest.Glance, err error) {
 	at := x.shardOf(workspace)
 	if only == nil {
-		if m := x.memoOf(at); m != nil {
+		m := x.memoOf(at)
+		if m == nil {
+			m = x.recall(at)
+		}
+		if m != nil {
 			return slices.Clone(m.glances), nil
 		}
 	}
