@@ -35,6 +35,7 @@ import (
 	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/reader/gemini"
 	"github.com/yorehq/yore/reader/pi"
+	"github.com/yorehq/yore/reader/qwen"
 	"github.com/yorehq/yore/session"
 	"github.com/yorehq/yore/sqlite"
 	"github.com/yorehq/yore/toolset"
@@ -223,7 +224,7 @@ func agents() string {
 
 // Readers returns a reader for every agent that this build knows.
 func Readers() []reader.Reader {
-	return []reader.Reader{dsh.New(), claude.New(), codex.New(), pi.New(), copilot.New(), gemini.New(), archive.New()}
+	return []reader.Reader{dsh.New(), claude.New(), codex.New(), pi.New(), copilot.New(), gemini.New(), qwen.New(), archive.New()}
 }
 
 // DefaultSources returns where the known agents keep their sessions, whether or
