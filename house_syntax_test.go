@@ -262,3 +262,25 @@ func TestNoMachinePaths(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Only the command line asks for what is not masked: no tool, page or protocol
+// has a way to.
+func TestRevealedByTheCommandLineAlone(t *testing.T) {
+	found := 0
+	for _, s := range sources(t) {
+		if s.test || s.pkg == "authz" || s.pkg == "query" {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if call, ok := n.(*ast.SelectorExpr); ok && call.Sel.Name == "Revealed" {
+				if found++; s.pkg != "internal/cli" {
+					t.Errorf("%s: %s reveals what is masked", position(n), s.pkg)
+				}
+			}
+			return true
+		})
+	}
+	if found != 1 {
+		t.Errorf("%d places reveal, want the one of --reveal", found)
+	}
+}

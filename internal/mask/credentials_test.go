@@ -95,7 +95,7 @@ func leaks(text, secret string) string {
 		return ""
 	}
 	for i := 0; i+n <= len(secret); i++ {
-		if p := secret[i : i+n]; strings.Contains(text, p) && !strings.Contains(strings.ToUpper(p), "PRIVATE") && !strings.Contains(p, "-----") && !strings.HasPrefix(p, " KEY") {
+		if p := secret[i : i+n]; strings.Contains(text, p) && !strings.Contains(strings.ToUpper(p), "PRIVATE") && !strings.Contains(p, "--") && !strings.HasPrefix(p, " KEY") {
 			return p
 		}
 	}

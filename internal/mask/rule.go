@@ -100,18 +100,23 @@ const (
 	nearby = 2 << 10
 )
 
+// shortened is how many characters of a credential that was cut are enough to
+// recognize it: of fewer nobody can make use.
+const shortened = 8
+
 // try runs a rule's pattern where one of its keywords stands.
 func (s *scan) try(r *rule, l *layer, at, end int) {
 	t := l.text
 	from, to := at, min(len(t), at+reach)
 	switch r.form {
 	case leading:
-		if run := tokenEnd(t, end, at+reach); run-at < r.least {
-			if s.cut && run == len(t) && end-at > 2 && (at == 0 || !wordByte(t[at-1])) {
-				s.report(r.id, l, at, run)
-			} else {
-				s.joined(r, l, at, run)
-			}
+		run := tokenEnd(t, end, at+reach)
+		if s.cut && run == len(t) && run-at >= shortened && telling(t, at, end, run) {
+			s.report(r.id, l, at, run)
+			return
+		}
+		if run-at < r.least {
+			s.joined(r, l, at, run)
 			return
 		}
 		if r.most > 0 {
@@ -123,10 +128,11 @@ func (s *scan) try(r *rule, l *layer, at, end int) {
 			return
 		}
 		stop := tokenEnd(t, value, value+reach)
+		if s.cut && stop == len(t) && stop-value >= shortened && hasDigit(t[value:stop]) {
+			s.report(r.id, l, value, stop)
+			return
+		}
 		if stop-value < r.least {
-			if s.cut && stop == len(t) && r.least <= 40 && mixed(t[value:stop]) {
-				s.report(r.id, l, value, stop)
-			}
 			return
 		}
 		if r.id == "generic-api-key" && !mixed(t[value:stop]) {
@@ -171,6 +177,15 @@ func (s *scan) try(r *rule, l *layer, at, end int) {
 		from += m[1]
 		window = t[from:to]
 	}
+}
+
+// telling reports whether a run that was cut begins as no word does: with a long
+// enough keyword, or with a short one and more that is no word's.
+func telling(t string, at, end, run int) bool {
+	if at > 0 && wordByte(t[at-1]) {
+		return false
+	}
+	return end-at > 3 || hasDigit(t[end:run]) || run-at >= 12 && (end-at > 2 || innerCase(t[at:run]))
 }
 
 // secret returns which part of a match is the credential.
