@@ -42,6 +42,7 @@ var layers = []row{
 	{pkg: "session", may: []string{"fault"}},
 	{pkg: "internal/document", may: []string{"session", "fault"}},
 	{pkg: "internal/mask", may: []string{"internal/document"}},
+	{pkg: "internal/mask/masktest", testOnly: true},
 	{pkg: "internal/postings"},
 	{pkg: "internal/btree"},
 	{pkg: "reader", may: []string{"session", "fault"}},

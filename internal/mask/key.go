@@ -31,6 +31,8 @@ func privateKey(t string, at, end int, cut bool) (int, int, bool) {
 			run++
 		}
 		switch n := run - i; {
+		case n > 0 && cut && run == len(t):
+			return at, run, true
 		case n >= keyLine || n > 0 && stop > body && last == stop && (run == limit || !wordBehind(t[run:])):
 			stop = run
 		case n > 0:

@@ -9,24 +9,25 @@ import (
 	"unicode/utf8"
 
 	"github.com/yorehq/yore/internal/document"
+	"github.com/yorehq/yore/internal/mask/masktest"
 )
 
 func TestKinds(t *testing.T) {
 	m := New()
-	for _, c := range credentials() {
-		got, n := m.Text(c.text())
-		if p := leaks(got, c.secret); p != "" || n != 1 {
-			t.Errorf("%s: %d masked, %q is left in %q", c.kind, n, p, got)
+	for _, c := range masktest.All() {
+		got, n := m.Text(c.Text())
+		if p := masktest.Leaks(got, c.Secret); p != "" || n != 1 {
+			t.Errorf("%s: %d masked, %q is left in %q", c.Kind, n, p, got)
 			continue
 		}
-		f := m.Find(c.text(), false)[0]
-		if f.Kind != c.kind {
-			t.Errorf("%q is called %s, want %s", c.text(), f.Kind, c.kind)
+		f := m.Find(c.Text(), false)[0]
+		if f.Kind != c.Kind {
+			t.Errorf("%q is called %s, want %s", c.Text(), f.Kind, c.Kind)
 		}
-		if start, end := len(c.before), len(c.before)+len(c.secret); f.Start > start || f.End < end || f.End > end+1 || start-f.Start > 1 {
-			t.Errorf("%s: %d to %d of %q, want %d to %d", c.kind, f.Start, f.End, c.text(), start, end)
+		if start, end := len(c.Before), len(c.Before)+len(c.Secret); f.Start > start || f.End < end || f.End > end+1 || start-f.Start > 1 {
+			t.Errorf("%s: %d to %d of %q, want %d to %d", c.Kind, f.Start, f.End, c.Text(), start, end)
 		}
-		if want := fmt.Sprintf("[%s, %d characters, masked]", c.kind, f.Points); !strings.Contains(got, want) {
+		if want := fmt.Sprintf("[%s, %d characters, masked]", c.Kind, f.Points); !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
@@ -65,39 +66,47 @@ func TestDisguises(t *testing.T) {
 		}
 		return b.String()
 	}
-	for name, disguise := range map[string]func(credential) (text, secret string){
-		"a JSON string":       func(c credential) (string, string) { return quote(c.text()), c.secret },
-		"an argument in JSON": func(c credential) (string, string) { return quote(`{"command":` + quote(c.text()) + `}`), c.secret },
-		"a third depth":       func(c credential) (string, string) { return quote(quote(quote(c.text()))), c.secret },
-		"Unicode escapes":     func(c credential) (string, string) { return c.before + escaped(c.secret) + c.after, escaped(c.secret) },
-		"behind a line end in JSON": func(c credential) (string, string) {
-			return `"x\n` + strings.Trim(quote(c.text()), `"`) + `"`, c.secret
+	for name, disguise := range map[string]func(masktest.Credential) (text, secret string){
+		"a JSON string": func(c masktest.Credential) (string, string) { return quote(c.Text()), c.Secret },
+		"an argument in JSON": func(c masktest.Credential) (string, string) {
+			return quote(`{"command":` + quote(c.Text()) + `}`), c.Secret
 		},
-		"coloured": func(c credential) (string, string) {
-			return c.before + "\x1b[01;31m\x1b[K" + c.secret + "\x1b[m" + c.after, c.secret
+		"a third depth": func(c masktest.Credential) (string, string) { return quote(quote(quote(c.Text()))), c.Secret },
+		"Unicode escapes": func(c masktest.Credential) (string, string) {
+			return c.Before + escaped(c.Secret) + c.After, escaped(c.Secret)
 		},
-		"coloured in the middle": func(c credential) (string, string) { return c.before + colour(c.secret) + c.after, c.secret[9:] },
-		"with what nobody sees in it": func(c credential) (string, string) {
-			return c.before + c.secret[:9] + "\u200b\u2060" + c.secret[9:] + c.after, c.secret[9:]
+		"behind a line end in JSON": func(c masktest.Credential) (string, string) {
+			return `"x\n` + strings.Trim(quote(c.Text()), `"`) + `"`, c.Secret
 		},
-		"in a quotation of mail": func(c credential) (string, string) {
-			return "> said\n> " + strings.ReplaceAll(c.text(), "\n", "\n> "), c.secret
+		"coloured": func(c masktest.Credential) (string, string) {
+			return c.Before + "\x1b[01;31m\x1b[K" + c.Secret + "\x1b[m" + c.After, c.Secret
 		},
-		"indented": func(c credential) (string, string) {
-			return "\n\t    " + strings.ReplaceAll(c.text(), "\n", "\n\t    "), c.secret
+		"coloured in the middle": func(c masktest.Credential) (string, string) {
+			return c.Before + colour(c.Secret) + c.After, c.Secret[9:]
 		},
-		"between texts of other kinds": func(c credential) (string, string) { return "漢字…\n" + c.text() + "\n\U0001F511 é", c.secret },
+		"with what nobody sees in it": func(c masktest.Credential) (string, string) {
+			return c.Before + c.Secret[:9] + "\u200b\u2060" + c.Secret[9:] + c.After, c.Secret[9:]
+		},
+		"in a quotation of mail": func(c masktest.Credential) (string, string) {
+			return "> said\n> " + strings.ReplaceAll(c.Text(), "\n", "\n> "), c.Secret
+		},
+		"indented": func(c masktest.Credential) (string, string) {
+			return "\n\t    " + strings.ReplaceAll(c.Text(), "\n", "\n\t    "), c.Secret
+		},
+		"between texts of other kinds": func(c masktest.Credential) (string, string) {
+			return "漢字…\n" + c.Text() + "\n\U0001F511 é", c.Secret
+		},
 	} {
 		m := New()
-		for _, c := range credentials() {
+		for _, c := range masktest.All() {
 			text, secret := disguise(c)
 			got, _ := m.Text(text)
-			if p := leaks(got, secret); p != "" {
-				t.Errorf("%s, %s: %q is left of %q: %q", name, c.kind, p, text, got)
+			if p := masktest.Leaks(got, secret); p != "" {
+				t.Errorf("%s, %s: %q is left of %q: %q", name, c.Kind, p, text, got)
 			}
 			// As a screen shows it.
-			if p := leaks(document.OneLine(got, 0), c.secret); p != "" {
-				t.Errorf("%s, %s: a screen shows %q: %q", name, c.kind, p, got)
+			if p := masktest.Leaks(document.OneLine(got, 0), c.Secret); p != "" {
+				t.Errorf("%s, %s: a screen shows %q: %q", name, c.Kind, p, got)
 			}
 		}
 	}
@@ -108,16 +117,16 @@ func colour(s string) string { return s[:9] + "\x1b[31m" + s[9:] }
 // A key that was broken over lines: only kinds that say by their beginning what they are.
 func TestBrokenOverLines(t *testing.T) {
 	m := New()
-	for _, c := range credentials() {
-		if len(c.secret) < 30 || strings.ContainsAny(c.secret, "\n") || !plainForm[c.kind] {
+	for _, c := range masktest.All() {
+		if len(c.Secret) < 30 || strings.ContainsAny(c.Secret, "\n") || !plainForm[c.Kind] {
 			continue
 		}
 		for _, between := range []string{"\n", "\n    ", "\r\n\t", "\\\n  ", " │\n│ ", "\n> "} {
-			for cut := 20; cut < len(c.secret)-1; cut += 5 {
-				text := c.before + c.secret[:cut] + between + c.secret[cut:] + c.after
+			for cut := 20; cut < len(c.Secret)-1; cut += 5 {
+				text := c.Before + c.Secret[:cut] + between + c.Secret[cut:] + c.After
 				got, _ := m.Text(text)
-				if p := leaks(got, c.secret[:cut]) + leaks(got, c.secret[cut:]); p != "" {
-					t.Errorf("%s broken at %d: %q is left in %q", c.kind, cut, p, got)
+				if p := masktest.Leaks(got, c.Secret[:cut]) + masktest.Leaks(got, c.Secret[cut:]); p != "" {
+					t.Errorf("%s broken at %d: %q is left in %q", c.Kind, cut, p, got)
 				}
 			}
 		}
@@ -132,20 +141,20 @@ var plainForm = map[string]bool{
 // A snippet may begin and end anywhere: no offset of it shows a piece.
 func TestAroundAtEveryOffset(t *testing.T) {
 	m := New()
-	for _, c := range credentials() {
+	for _, c := range masktest.All() {
 		words := strings.Repeat("the words before it are many ", 20)
-		for _, text := range []string{words + c.text() + words, words + strings.ReplaceAll(c.text(), "\n", "\\n") + words} {
+		for _, text := range []string{words + c.Text() + words, words + strings.ReplaceAll(c.Text(), "\n", "\\n") + words} {
 			for _, limit := range []int{12, 40, 240} {
-				for at := len(words) - 200; at < len(words)+len(c.text())+200; at += 1 + len(c.text())/60 {
+				for at := len(words) - 200; at < len(words)+len(c.Text())+200; at += 1 + len(c.Text())/60 {
 					from, to := document.Extent(text, at, limit)
 					masked, moved, found := m.Around(text, from, to, at, false)
 					snippet := document.Snippet(masked, moved, limit)
-					if p := leaks(snippet, c.secret); p != "" {
-						t.Fatalf("%s at %d of %d: %q is left in %q", c.kind, at, limit, p, snippet)
+					if p := masktest.Leaks(snippet, c.Secret); p != "" {
+						t.Fatalf("%s at %d of %d: %q is left in %q", c.Kind, at, limit, p, snippet)
 					}
-					want := strings.Contains(snippet, ", masked]") || strings.Contains(snippet, "["+c.kind+", ")
+					want := strings.Contains(snippet, ", masked]") || strings.Contains(snippet, "["+c.Kind+", ")
 					if shown := Shown(snippet, found); shown > 1 || want != (shown == 1) {
-						t.Fatalf("%s at %d: %d shown in %q", c.kind, at, shown, snippet)
+						t.Fatalf("%s at %d: %d shown in %q", c.Kind, at, shown, snippet)
 					}
 				}
 			}
@@ -169,7 +178,7 @@ func TestAroundRowOfKeys(t *testing.T) {
 	var b strings.Builder
 	var secrets []string
 	for i := range uint64(120) {
-		k := key(1000+i, "", "\n")
+		k := masktest.Key(1000+i, "", "\n")
 		secrets = append(secrets, k)
 		b.WriteString(k + "\n")
 	}
@@ -180,7 +189,7 @@ func TestAroundRowOfKeys(t *testing.T) {
 		snippet := document.Snippet(masked, moved, 2000)
 		for _, s := range secrets {
 			for line := range strings.Lines(s) {
-				if line = strings.TrimSpace(line); len(line) == 64 && leaks(snippet, line) != "" {
+				if line = strings.TrimSpace(line); len(line) == 64 && masktest.Leaks(snippet, line) != "" {
 					t.Fatalf("at %d: %q", at, snippet)
 				}
 			}
@@ -191,15 +200,17 @@ func TestAroundRowOfKeys(t *testing.T) {
 // A text that was cut before it came here.
 func TestHead(t *testing.T) {
 	m := New()
-	for _, c := range credentials() {
-		for cut := len(c.before) + 12; cut < len(c.text()); cut++ {
-			text := c.text()[:cut]
+	for _, c := range masktest.All() {
+		for cut := len(c.Before) + 12; cut < len(c.Text()); cut++ {
+			text := c.Text()[:cut]
 			got, _ := m.Head(text)
-			secret := c.secret[:min(len(c.secret), cut-len(c.before))]
+			secret := c.Secret[:min(len(c.Secret), cut-len(c.Before))]
 			secret, _, _ = strings.Cut(secret, "-----END")
-			secret = secret[strings.Index(secret, "KEY-----")+1:]
-			if p := leaks(got, secret); p != "" && !tolerated(c, secret) {
-				t.Errorf("%s cut at %d: %q is left in %q", c.kind, cut, p, got)
+			if _, body, ok := strings.Cut(secret, "KEY-----"); ok {
+				secret = body
+			}
+			if p := masktest.Leaks(got, secret); len(strings.TrimSpace(secret)) >= shortened && p != "" && !tolerated(c, secret) {
+				t.Errorf("%s cut at %d: %q is left in %q", c.Kind, cut, p, got)
 				break
 			}
 		}
@@ -208,43 +219,43 @@ func TestHead(t *testing.T) {
 
 // tolerated are beginnings that say nothing: a key's first line without any of
 // the key, and a prefix that every key of its kind has.
-func tolerated(c credential, secret string) bool {
+func tolerated(c masktest.Credential, secret string) bool {
 	return strings.HasPrefix(secret, "-----BEGIN") && len(secret) < 60 || strings.HasPrefix(secret, "github_pat_") && len(secret) < 20 ||
 		strings.HasPrefix("AGE-SECRET-KEY-1", secret[:min(len(secret), 16)]) && len(secret) < 17
 }
 
 func TestJSON(t *testing.T) {
 	m := New()
-	for _, c := range credentials() {
-		inner, _ := json.Marshal(map[string]any{"command": c.text(), "n": 1.50})
+	for _, c := range masktest.All() {
+		inner, _ := json.Marshal(map[string]any{"command": c.Text(), "n": 1.50})
 		record, err := json.Marshal(map[string]any{
-			"type": "tool", "text": c.text(), "arguments": string(inner), c.secret: []any{c.text(), 12345678901, true, nil}, "plain": "kept \u2028 \\ \" as it is",
+			"type": "tool", "text": c.Text(), "arguments": string(inner), c.Secret: []any{c.Text(), 12345678901, true, nil}, "plain": "kept \u2028 \\ \" as it is",
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, n := m.JSON(record)
-		if p := leaks(string(got), c.secret); p != "" && (plainForm[c.kind] || strings.Contains(c.before, p)) {
-			t.Errorf("%s: %q is left in %s", c.kind, p, got)
+		if p := masktest.Leaks(string(got), c.Secret); p != "" && (plainForm[c.Kind] || strings.Contains(c.Before, p)) {
+			t.Errorf("%s: %q is left in %s", c.Kind, p, got)
 		}
 		if !json.Valid(got) || n == 0 {
-			t.Errorf("%s: %d masked in %s", c.kind, n, got)
+			t.Errorf("%s: %d masked in %s", c.Kind, n, got)
 			continue
 		}
 		if a, b := shape(t, record), shape(t, got); a != b {
-			t.Errorf("%s: the shape was %s and is %s", c.kind, a, b)
+			t.Errorf("%s: the shape was %s and is %s", c.Kind, a, b)
 		}
 		var v map[string]any
 		_ = json.Unmarshal(got, &v)
 		if v["plain"] != "kept \u2028 \\ \" as it is" {
 			t.Errorf("%q", v["plain"])
 		}
-		if p := leaks(v["text"].(string)+v["arguments"].(string), c.secret); p != "" {
-			t.Errorf("%s: %q is left of %q", c.kind, p, v)
+		if p := masktest.Leaks(v["text"].(string)+v["arguments"].(string), c.Secret); p != "" {
+			t.Errorf("%s: %q is left of %q", c.Kind, p, v)
 		}
 	}
 	// Its own name tells what a value is.
-	for _, text := range []string{`{"password":"` + random(90, 12, alnum) + `7"}`, `{"a":"{\"db_password\": \"` + random(91, 12, alnum) + `7\"}"}`} {
+	for _, text := range []string{`{"password":"` + masktest.Random(90, 12, masktest.Alnum) + `7"}`, `{"a":"{\"db_password\": \"` + masktest.Random(91, 12, masktest.Alnum) + `7\"}"}`} {
 		if got, n := m.JSON([]byte(text)); n != 1 || !json.Valid(got) {
 			t.Errorf("%d in %s", n, got)
 		}
@@ -254,8 +265,8 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%d, %s", n, got)
 	}
 	// Bytes that are no JSON are masked before anybody encodes them.
-	broken := []byte("\xff{\"a\":\"" + credentials()[2].secret + "\"")
-	if got, n := m.JSON(broken); n != 1 || leaks(string(got), credentials()[2].secret) != "" || !bytes.HasPrefix(got, []byte("\xff{")) {
+	broken := []byte("\xff{\"a\":\"" + masktest.All()[2].Secret + "\"")
+	if got, n := m.JSON(broken); n != 1 || masktest.Leaks(string(got), masktest.All()[2].Secret) != "" || !bytes.HasPrefix(got, []byte("\xff{")) {
 		t.Errorf("%d, %q", n, got)
 	}
 }
@@ -284,12 +295,12 @@ func shape(t *testing.T, text []byte) string {
 // is lost, and what is held beside the text stays small.
 func TestLongText(t *testing.T) {
 	m := New()
-	c := credentials()[2]
-	k := key(77, "RSA ", "\n")
+	c := masktest.All()[2]
+	k := masktest.Key(77, "RSA ", "\n")
 	for _, at := range []int{piece - 20, piece, piece + overlap - 20, piece + overlap, 2*piece - 1, 2*piece + 5} {
-		text := strings.Repeat("x y z ", at/6) + c.text() + " " + strings.Repeat("z y x ", (3*piece-at)/6) + k
+		text := strings.Repeat("x y z ", at/6) + c.Text() + " " + strings.Repeat("z y x ", (3*piece-at)/6) + k
 		got, n := m.Text(text)
-		if leaks(got, c.secret) != "" || n != 2 {
+		if masktest.Leaks(got, c.Secret) != "" || n != 2 {
 			t.Errorf("at %d: %d masked", at, n)
 		}
 	}
@@ -297,7 +308,7 @@ func TestLongText(t *testing.T) {
 
 func TestNilMasksNothing(t *testing.T) {
 	var m *Masker
-	c := credentials()[2].text()
+	c := masktest.All()[2].Text()
 	if got, n := m.Text(c); got != c || n != 0 {
 		t.Error(got)
 	}
@@ -312,22 +323,22 @@ func TestNilMasksNothing(t *testing.T) {
 // Whatever stands around it and wherever a snippet is cut.
 func FuzzNothingLeaks(f *testing.F) {
 	m := New()
-	all := credentials()
+	all := masktest.All()
 	f.Add(uint8(2), "before ", " after", uint16(10), uint16(40))
 	f.Add(uint8(26), "\x1b[31m", "\u200b\"", uint16(300), uint16(200))
 	f.Add(uint8(3), "a\\n", "\\", uint16(0), uint16(5))
 	f.Fuzz(func(t *testing.T, which uint8, before, after string, at, limit uint16) {
 		c := all[int(which)%len(all)]
-		if !plainForm[c.kind] && c.kind != "private-key" {
+		if !plainForm[c.Kind] && c.Kind != "private-key" {
 			return // its surroundings decide, and those are the fuzzer's
 		}
 		if len(before)+len(after) > 4096 || strings.Contains(before+after, "EXAMPLE") {
 			return
 		}
 		// What touches it may make another word of it.
-		text := before + "\n" + c.secret + "\n" + after
+		text := before + "\n" + c.Secret + "\n" + after
 		got, n := m.Text(text)
-		if p := leaks(got, c.secret); p != "" && leaks(before+after, c.secret) == "" {
+		if p := masktest.Leaks(got, c.Secret); p != "" && masktest.Leaks(before+after, c.Secret) == "" {
 			t.Fatalf("%q is left in %q", p, got)
 		}
 		if n == 0 {
@@ -340,11 +351,11 @@ func FuzzNothingLeaks(f *testing.F) {
 		size := int(limit)%400 + 2
 		from, to := document.Extent(text, place, size)
 		masked, moved, _ := m.Around(text, from, to, place, false)
-		if snippet := document.Snippet(masked, moved, size); leaks(snippet, c.secret) != "" && leaks(before+after, c.secret) == "" {
+		if snippet := document.Snippet(masked, moved, size); masktest.Leaks(snippet, c.Secret) != "" && masktest.Leaks(before+after, c.Secret) == "" {
 			t.Fatalf("a snippet of %d at %d shows %q", size, place, snippet)
 		}
 		record, _ := json.Marshal(map[string]string{"a": text})
-		if out, _ := m.JSON(record); !json.Valid(out) || leaks(string(out), c.secret) != "" && leaks(before+after, c.secret) == "" {
+		if out, _ := m.JSON(record); !json.Valid(out) || masktest.Leaks(string(out), c.Secret) != "" && masktest.Leaks(before+after, c.Secret) == "" {
 			t.Fatalf("%s", out)
 		}
 	})

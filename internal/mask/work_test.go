@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/yorehq/yore/internal/mask/masktest"
 )
 
 // What is no credential, however much it looks like one, stays: hashes, ids,
@@ -16,14 +18,14 @@ func TestKept(t *testing.T) {
 	sum := fmt.Sprintf("%x", sha1.Sum([]byte("x")))
 	for _, text := range []string{
 		"commit " + sum, "index 3f1a2b4..9c8d7e6 100644", "session 5ae95e1c-7b1d-4d0e-9a55-1e1d0c7e9d10",
-		"sha256:" + random(50, 64, hexa), "go.sum h1:" + random(51, 43, alnum) + "=",
-		"data:image/png;base64," + random(52, 4000, alnum+"+/"), `{"tool_use_id":"toolu_` + random(53, 24, alnum) + `"}`,
-		`{"uuid":"0f0f5d1e-2f0e-4d55-8a5b-0d4c8d0a1c11","requestId":"req_` + random(54, 24, alnum) + `"}`,
+		"sha256:" + masktest.Random(50, 64, masktest.Hex), "go.sum h1:" + masktest.Random(51, 43, masktest.Alnum) + "=",
+		"data:image/png;base64," + masktest.Random(52, 4000, masktest.Alnum+"+/"), `{"tool_use_id":"toolu_` + masktest.Random(53, 24, masktest.Alnum) + `"}`,
+		`{"uuid":"0f0f5d1e-2f0e-4d55-8a5b-0d4c8d0a1c11","requestId":"req_` + masktest.Random(54, 24, masktest.Alnum) + `"}`,
 		"password := os.Getenv(\"DB_PASSWORD\")", "password = getpass.getpass()", `"password": "string"`, "type Password string",
 		"if password == other.password {", "PASSWORD=$DB_PASSWORD", "PASSWORD=${DB_PASSWORD}", "password: <your password>", "Authorization: Bearer $TOKEN",
 		"Authorization: Bearer <token>", "Authorization: Bearer YOUR_TOKEN", "https://$USER:$PASS@host/", "git@github.com:ada/x.git", "http://localhost:8080/a@b", "ssh://git@host/x",
 		"key := sha1.Sum(data)", "for key, value := range pairs {", "the token bucket is empty", "keyboard: qwertz", "public_key: ssh-ed25519", "-----BEGIN PRIVATE KEY-----",
-		"-----BEGIN CERTIFICATE-----\n" + random(55, 64, alnum) + "\n-----END CERTIFICATE-----", "sk-learn and sk-image are packages", "they eyed the keys", "bearer of bad news: nobody",
+		"-----BEGIN CERTIFICATE-----\n" + masktest.Random(55, 64, masktest.Alnum) + "\n-----END CERTIFICATE-----", "sk-learn and sk-image are packages", "they eyed the keys", "bearer of bad news: nobody",
 		"AKIAIOSFODNN7EXAMPLE", "x-api-key: ${API_KEY}", "the basic authorization scheme",
 	} {
 		if got, n := m.Text(text); n != 0 || got != text {
