@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 )
 
 // The credentials are made when the tests run, from an alphabet
@@ -94,9 +95,12 @@ func Key(seed uint64, kind, end string) string {
 	return b.String()
 }
 
+// piece is how many characters of a secret tell too much.
+const piece = 8
+
 // Leaks returns a piece of eight characters of a secret that a text holds; "" for none.
 func Leaks(text, secret string) string {
-	const n = 8
+	const n = piece
 	if len(secret) < n {
 		if strings.Contains(text, secret) {
 			return secret
@@ -145,10 +149,24 @@ func Log(id, cwd string) []string {
 
 // Left returns a piece of any credential that a text holds; "" for none.
 func Left(text string) string {
-	for _, c := range All() {
-		if p := Leaks(text, c.Secret); p != "" {
-			return c.Kind + ": " + p
+	known := pieces()
+	for i := 0; i+piece <= len(text); i++ {
+		if kind, ok := known[text[i:i+piece]]; ok {
+			return kind + ": " + text[i:i+piece]
 		}
 	}
 	return ""
 }
+
+// pieces are those that Leaks looks for, of every credential, with its kind.
+var pieces = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, c := range All() {
+		for i := 0; i+piece <= len(c.Secret); i++ {
+			if p := c.Secret[i : i+piece]; Leaks(p, p) != "" {
+				all[p] = c.Kind
+			}
+		}
+	}
+	return all
+})
