@@ -19,18 +19,32 @@ import (
 //
 // Nearly all of the time goes into finding a token's number, and most of that
 // into waiting for memory. So a slot of the hash table tells most tokens apart
-// by itself, the table is as small as it can be, and a token of up to eight bytes
-// is compared without its text.
+// by itself, the table is as small as it can be, a token of up to eight bytes
+// is compared without its text, and tokens wait until there are some dozens of
+// them: these are looked up side by side, so that the processor waits for all
+// of them at once.
 type Builder struct {
 	text  []byte // all distinct tokens, one after the other
 	terms []term
 	table []uint32 // hash table of tag<<termBits | number+1; its length is a power of two
 	seed  maphash.Seed
 	mix   uint64
-	occs  []uint32 // token numbers of all documents
+	occs  []uint32 // token numbers of all documents, but for those that wait
 	ends  []int    // of each document in occs
 	pairs []uint64 // scratch of Write
 	order []sorted
+
+	queue [64]waiting
+	waits int
+	held  []byte // the bytes of the tokens that wait, of those of more than eight
+}
+
+// waiting is a token without a number yet.
+type waiting struct {
+	key, hash uint64
+	from, n   uint32 // in held, if it is longer than eight bytes; its length
+	slot      uint32
+	term      term // that the slot leads to
 }
 
 // termBits is the width of a token's number in the hash table: four million
@@ -61,6 +75,7 @@ func (b *Builder) Size() int { return len(b.text) + 20*len(b.terms) + 8*len(b.ta
 // Reset forgets all documents.
 func (b *Builder) Reset() {
 	b.text, b.terms, b.occs, b.ends = b.text[:0], b.terms[:0], b.occs[:0], b.ends[:0]
+	b.waits, b.held = 0, b.held[:0]
 	clear(b.table)
 }
 
@@ -70,28 +85,62 @@ func (b *Builder) Token(token []byte) {
 		b.seed, b.table = maphash.MakeSeed(), make([]uint32, 1<<12)
 		b.mix = maphash.Bytes(b.seed, nil) | 1
 	}
-	b.occs = append(b.occs, b.number(token))
+	if b.waits == len(b.queue) {
+		b.look()
+	}
+	w := &b.queue[b.waits]
+	b.waits++
+	w.key, w.n = prefix(token), uint32(len(token))
+	w.hash = b.hash(w.key, token)
+	if len(token) > 8 {
+		w.from = uint32(len(b.held))
+		b.held = append(b.held, token...)
+	}
 }
 
 // End closes a document; it may have no token.
-func (b *Builder) End() { b.ends = append(b.ends, len(b.occs)) }
+func (b *Builder) End() { b.ends = append(b.ends, len(b.occs)+b.waits) }
 
-// number returns the number of a token.
-func (b *Builder) number(token []byte) uint32 {
-	key := prefix(token)
-	hash := b.hash(key, token)
-	tag, mask := uint32(hash)<<termBits, len(b.table)-1
-	for at := int(hash>>32) & mask; ; at = (at + 1) & mask {
+// look gives the tokens that wait their numbers. Each loop waits for memory once:
+// none of its steps needs the one before.
+func (b *Builder) look() {
+	queue, mask := b.queue[:b.waits], len(b.table)-1
+	for i := range queue {
+		w := &queue[i]
+		w.slot = b.table[int(w.hash>>32)&mask]
+	}
+	for i := range queue {
+		if w := &queue[i]; w.slot != 0 && w.slot&^termMask == uint32(w.hash)<<termBits {
+			w.term = b.terms[w.slot&termMask-1]
+		} else {
+			w.slot = 0
+		}
+	}
+	for i := range queue {
+		w := &queue[i]
+		if w.slot == 0 || !b.is(&w.term, w) {
+			w.slot = b.number(w) + 1
+		}
+		b.occs = append(b.occs, w.slot&termMask-1)
+	}
+	b.waits, b.held = 0, b.held[:0]
+}
+
+// is reports whether a term is the token that waits.
+func (b *Builder) is(t *term, w *waiting) bool {
+	return t.key == w.key && t.end-t.start == w.n && (w.n <= 8 || string(b.text[t.start:t.end]) == string(b.held[w.from:w.from+w.n]))
+}
+
+// number finds the number of a token, or gives it the next.
+func (b *Builder) number(w *waiting) uint32 {
+	tag, mask := uint32(w.hash)<<termBits, len(b.table)-1
+	for at := int(w.hash>>32) & mask; ; at = (at + 1) & mask {
 		slot := b.table[at]
 		if slot == 0 {
 			b.table[at] = tag | uint32(len(b.terms)+1)
-			return b.insert(key, token)
+			return b.insert(w)
 		}
-		if slot&^termMask != tag {
-			continue
-		}
-		t := &b.terms[slot&termMask-1]
-		if t.key == key && int(t.end-t.start) == len(token) && (len(token) <= 8 || string(b.text[t.start:t.end]) == string(token)) {
+		if slot&^termMask == tag && b.is(&b.terms[slot&termMask-1], w) {
 			return slot&termMask - 1
 		}
 	}
@@ -105,10 +154,14 @@ func (b *Builder) hash(key uint64, token []byte) uint64 {
 	return high ^ low
 }
 
-func (b *Builder) insert(key uint64, token []byte) uint32 {
+func (b *Builder) insert(w *waiting) uint32 {
 	start := uint32(len(b.text))
-	b.text = append(b.text, token...)
-	b.terms = append(b.terms, term{key, start, uint32(len(b.text)), 0})
+	if w.n > 8 {
+		b.text = append(b.text, b.held[w.from:w.from+w.n]...)
+	} else {
+		b.text = binary.BigEndian.AppendUint64(b.text, w.key)[:start+w.n]
+	}
+	b.terms = append(b.terms, term{w.key, start, start + w.n, 0})
 	if len(b.terms) > len(b.table)/2 {
 		b.grow()
 	}
@@ -136,6 +189,7 @@ func (b *Builder) Remove(from, to int) {
 	if from >= to {
 		return
 	}
+	b.look()
 	start := 0
 	if from > 0 {
 		start = b.ends[from-1]
@@ -170,6 +224,7 @@ func (b *Builder) Write(sink Sink) error {
 // sort orders the terms by their bytes, and the occurrences, as document<<32 |
 // position, by term.
 func (b *Builder) sort() {
+	b.look()
 	for i := range b.terms {
 		b.terms[i].count = 0
 	}
