@@ -212,13 +212,33 @@ func (s *search) literal(ctx context.Context) ([]*hit, error) {
 	return s.withoutInherited(hits), err
 }
 
-// look returns a document and whether it passes.
+// look returns a document and whether it passes; one that does not may be empty.
 func (s *search) look(ctx context.Context, v *view, en *entry, r *Run, i int) (d Document, ok bool, err error) {
-	if d, err = r.At(i); err != nil || s.plain(en) {
+	if ok, err := s.ofType(r, i); !ok || err != nil {
+		return d, false, err
+	}
+	if d, err = r.At(i); err != nil || s.typed(en) {
 		return d, err == nil, err
 	}
 	ok, err = s.passes(ctx, v, en, d)
 	return d, ok, err
+}
+
+// allows is look for whether it passes alone.
+func (s *search) allows(ctx context.Context, v *view, en *entry, r *Run, i int) (ok bool, err error) {
+	if s.typed(en) {
+		return s.ofType(r, i)
+	}
+	_, ok, err = s.look(ctx, v, en, r, i)
+	return ok, err
+}
+
+func (s *search) ofType(r *Run, i int) (bool, error) {
+	if s.events.Types == nil {
+		return true, nil
+	}
+	kind, err := r.Type(r.Places[i])
+	return err == nil && slices.Contains(s.events.Types, kind), err
 }
 
 // literalSessions returns the best sessions that hold the phrase, by their best
@@ -429,7 +449,9 @@ func (s *search) match(ctx context.Context, v *view, within []Span, found func(*
 		d := docs[0]
 		err = found(&Run{
 			Session: p.Doc.Session(), Docs: []uint32{uint32(p.Doc - NewDocID(p.Doc.Session(), 0))}, Counts: []uint32{uint32(n)},
-			Tokens: []int32{d.Tokens}, Roles: []Role{d.Role}, Places: []uint32{0}, Look: func(uint32, DocID) (Document, error) { return d, nil },
+			Tokens: []int32{d.Tokens}, Roles: []Role{d.Role}, Places: []uint32{0},
+			Type: func(uint32) (string, error) { return d.Type, nil },
+			Look: func(uint32, DocID) (Document, error) { return d, nil },
 		})
 		if err != nil {
 			return err
@@ -458,9 +480,13 @@ func intersect(a, b []Posting, first bool) []Posting {
 }
 
 // plain reports whether every document of a session passes.
-func (s *search) plain(en *entry) bool {
+func (s *search) plain(en *entry) bool { return s.events.Types == nil && s.typed(en) }
+
+// typed reports whether every document of a session passes that is of a type
+// that does.
+func (s *search) typed(en *entry) bool {
 	f := &s.events
-	return f.Seq == Range{} && f.Time == Range{} && f.Types == nil && f.States == nil && (en.row.Provisional == 0 || !s.own && !en.open())
+	return f.Seq == Range{} && f.Time == Range{} && f.States == nil && (en.row.Provisional == 0 || !s.own && !en.open())
 }
 
 func (s *search) passes(ctx context.Context, v *view, en *entry, d Document) (bool, error) {

@@ -29,6 +29,9 @@ var weights = [...]float64{
 	RoleContext:     0.5,
 }
 
+// maxWeight is the highest of them.
+const maxWeight = 2.2
+
 // Weight returns the factor for a role.
 func (r Role) Weight() float64 {
 	if int(r) < len(weights) {

@@ -269,6 +269,13 @@ const runDocs = 1024
 // open begins with a segment.
 func (k *gatherer) open(g *searched, runs []docRun, n *names) {
 	k.g, k.runs, k.at = g, runs, 0
+	k.run.Type = func(place uint32) (string, error) {
+		c := g.columns[place/columnDocs]
+		if err := c.unpack(); err != nil {
+			return "", err
+		}
+		return n.types[c.kinds[place%columnDocs]], nil
+	}
 	k.run.Look = func(place uint32, id query.DocID) (query.Document, error) {
 		c := g.columns[place/columnDocs]
 		if err := c.unpack(); err != nil {
