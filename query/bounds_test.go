@@ -35,9 +35,9 @@ type countedSnapshot struct {
 	matches *int
 }
 
-func (c countedSnapshot) Match(ctx context.Context, phrase []string, within []query.Span, found func(*query.Run) error) error {
+func (c countedSnapshot) Match(ctx context.Context, phrase []string, within []query.Span, least *query.Least, found func(*query.Run) error) error {
 	*c.matches++
-	return c.Snapshot.Match(ctx, phrase, within, found)
+	return c.Snapshot.Match(ctx, phrase, within, least, found)
 }
 
 // A pasted text costs a few phrases however long it is, and is found exactly.

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/yorehq/yore/internal/document"
@@ -24,6 +25,7 @@ type search struct {
 	hideInherited bool
 
 	stats     statistics
+	idf       float64                  // of the phrase, once documents come
 	frequency int64                    // of the phrase, once it was counted over everything
 	rarest    []string                 // the query's distinct tokens, rarest first, once the partial part has run
 	known     map[session.ID][]*entry  // sessions that may be shown, once they were looked for
@@ -122,7 +124,8 @@ const fewViews = 8
 // their scores, those of sessions that may be shown. A run of a single token is
 // valid during the call alone; of a phrase all are kept until its frequency is
 // known, on which the scores depend. Within one session that is the session's.
-func (s *search) each(ctx context.Context, within []Span, visit func(v *view, en *entry, r *Run, scores []int64) error) error {
+// Documents that are of no interest may be left out; see raise.
+func (s *search) each(ctx context.Context, within []Span, least *Least, visit func(v *view, en *entry, r *Run, scores []int64) error) error {
 	if len(s.phrase) == 0 {
 		return nil
 	}
@@ -134,19 +137,19 @@ func (s *search) each(ctx context.Context, within []Span, visit func(v *view, en
 	if err != nil {
 		return err
 	}
-	idf := s.stats.idf(holding[s.phrase[0]])
+	s.idf = s.stats.idf(holding[s.phrase[0]])
 	var scores []int64
 	score := func(v *view, r *Run) error {
 		en := v.sessions[r.Session]
 		if en == nil || !s.allow(en) {
 			return nil
 		}
-		scores = s.scores(r, idf, scores)
+		scores = s.scores(r, s.idf, scores)
 		return visit(v, en, r, scores)
 	}
 	if single != nil || s.order == Matches {
 		for _, v := range s.views {
-			if err := s.match(ctx, v, within, func(r *Run) error { return score(v, r) }); err != nil {
+			if err := s.match(ctx, v, within, least, func(r *Run) error { return score(v, r) }); err != nil {
 				return err
 			}
 		}
@@ -154,7 +157,7 @@ func (s *search) each(ctx context.Context, within []Span, visit func(v *view, en
 	}
 	kept, df := make([][]*Run, len(s.views)), int64(0)
 	for i, v := range s.views {
-		err := s.match(ctx, v, within, func(r *Run) error {
+		err := s.match(ctx, v, within, nil, func(r *Run) error {
 			kept[i], df = append(kept[i], r.Clone()), df+int64(len(r.Docs))
 			return nil
 		})
@@ -168,7 +171,7 @@ func (s *search) each(ctx context.Context, within []Span, visit func(v *view, en
 	if s.frequency == 0 {
 		s.frequency = df
 	}
-	idf = s.stats.idf(s.frequency)
+	s.idf = s.stats.idf(s.frequency)
 	for i, v := range s.views {
 		for _, r := range kept[i] {
 			if err := score(v, r); err != nil {
@@ -177,6 +180,23 @@ func (s *search) each(ctx context.Context, within []Span, visit func(v *view, en
 		}
 	}
 	return nil
+}
+
+// raise says which documents can still score so much: in the order matches those
+// with as many spans; by relevance those that would if they were as short as can
+// be, which leaves idf·(k1+1)·tf / (tf + k1·(1 − b)), times the role's weight.
+func (s *search) raise(least *Least, floor int64) {
+	for r := range least {
+		if s.order == Matches {
+			least[r] = uint32(min(floor, math.MaxUint32))
+			continue
+		}
+		most, want := s.idf*(bm25K1+1)*Role(r).Weight(), float64(floor-1)/1e6 // scores are rounded
+		least[r] = math.MaxUint32
+		if want < most {
+			least[r] = uint32(min(max(0, bm25K1*(1-bm25B)*want/(most-want)*(1-1e-9)), math.MaxUint32))
+		}
+	}
 }
 
 // scores returns what the documents of a run score, in dst.
@@ -197,7 +217,7 @@ func (s *search) scores(r *Run, idf float64, dst []int64) []int64 {
 // literal returns every document that holds the whole phrase and passes, scored.
 func (s *search) literal(ctx context.Context) ([]*hit, error) {
 	var hits []*hit
-	err := s.each(ctx, s.within(), func(v *view, en *entry, r *Run, scores []int64) error {
+	err := s.each(ctx, s.within(), nil, func(v *view, en *entry, r *Run, scores []int64) error {
 		for i, n := range scores {
 			d, ok, err := s.look(ctx, v, en, r, i)
 			if err != nil {
@@ -247,16 +267,25 @@ func (s *search) ofType(r *Run, i int) (bool, error) {
 func (s *search) literalSessions(ctx context.Context, want int) ([]*hit, error) {
 	p := podium{want: want, best: map[*entry]*hit{}}
 	var copies []*hit
-	err := s.each(ctx, s.within(), func(v *view, en *entry, r *Run, scores []int64) error {
+	var wanted Least
+	err := s.each(ctx, s.within(), &wanted, func(v *view, en *entry, r *Run, scores []int64) error {
 		h := &en.row.Header
 		fork := s.hideInherited && h.Inherited(0)
-		best, least := p.best[en], p.floor
+		best, least, floor := p.best[en], p.floor, p.floor
 		if best != nil {
 			least = max(least, best.score)
 		}
 		for i, n := range scores {
 			if n < least && !(fork && n >= p.floor) {
 				continue
+			}
+			if best != nil && n == best.score && !fork { // most that tie are longer
+				if points, err := r.Points(r.Places[i]); err != nil || points > best.doc.Points {
+					if err != nil {
+						return err
+					}
+					continue
+				}
 			}
 			d, ok, err := s.look(ctx, v, en, r, i)
 			if err != nil {
@@ -272,6 +301,9 @@ func (s *search) literalSessions(ctx context.Context, want int) ([]*hit, error) 
 				best = p.take(&one)
 				least = max(p.floor, n)
 			}
+		}
+		if p.floor > floor {
+			s.raise(&wanted, p.floor)
 		}
 		return nil
 	})
@@ -312,7 +344,7 @@ func (s *search) origins(ctx context.Context, copies []*hit) (hits []*hit, err e
 			within = append(within, SpanOf(en.row.Num)) // of another shard too, where it is checked below
 		}
 	}
-	err = s.each(ctx, within, func(v *view, en *entry, r *Run, scores []int64) error {
+	err = s.each(ctx, within, nil, func(v *view, en *entry, r *Run, scores []int64) error {
 		if !ancestors[en] {
 			return nil
 		}
@@ -381,7 +413,8 @@ func (p *podium) ranked() []*hit {
 func (s *search) literalDocuments(ctx context.Context, want int) ([]*hit, error) {
 	var best []*hit
 	floor := int64(0)
-	err := s.each(ctx, s.within(), func(v *view, en *entry, r *Run, scores []int64) error {
+	var wanted Least
+	err := s.each(ctx, s.within(), &wanted, func(v *view, en *entry, r *Run, scores []int64) error {
 		for i, n := range scores {
 			if n < floor {
 				continue
@@ -397,6 +430,7 @@ func (s *search) literalDocuments(ctx context.Context, want int) ([]*hit, error)
 				slices.SortFunc(best, compareHits)
 				best = best[:want]
 				floor = best[want-1].score
+				s.raise(&wanted, floor)
 			}
 		}
 		return nil
@@ -417,9 +451,9 @@ const (
 // match finds the phrase in a view. Of one that is longer than a store takes,
 // some pieces are matched; the documents that hold them are checked and counted
 // on their text.
-func (s *search) match(ctx context.Context, v *view, within []Span, found func(*Run) error) error {
+func (s *search) match(ctx context.Context, v *view, within []Span, least *Least, found func(*Run) error) error {
 	if len(s.phrase) <= maxTerms {
-		return v.snap.Match(ctx, s.phrase, within, found)
+		return v.snap.Match(ctx, s.phrase, within, least, found)
 	}
 	var common []Posting
 	pieces, last := min(maxPieces, (len(s.phrase)+maxTerms-1)/maxTerms), len(s.phrase)-maxTerms
@@ -450,8 +484,9 @@ func (s *search) match(ctx context.Context, v *view, within []Span, found func(*
 		err = found(&Run{
 			Session: p.Doc.Session(), Docs: []uint32{uint32(p.Doc - NewDocID(p.Doc.Session(), 0))}, Counts: []uint32{uint32(n)},
 			Tokens: []int32{d.Tokens}, Roles: []Role{d.Role}, Places: []uint32{0},
-			Type: func(uint32) (string, error) { return d.Type, nil },
-			Look: func(uint32, DocID) (Document, error) { return d, nil },
+			Type:   func(uint32) (string, error) { return d.Type, nil },
+			Points: func(uint32) (int32, error) { return d.Points, nil },
+			Look:   func(uint32, DocID) (Document, error) { return d, nil },
 		})
 		if err != nil {
 			return err

@@ -196,7 +196,7 @@ func (t *sums) worth(more, floor float64, df int64) []Span {
 // addTerm adds the scores of one term, where what comes after it can add so much.
 func (s *search) addTerm(ctx context.Context, t *sums, term string, within []Span, idf, more, floor float64) error {
 	v := t.view
-	return v.snap.Match(ctx, []string{term}, within, func(r *Run) error {
+	return v.snap.Match(ctx, []string{term}, within, nil, func(r *Run) error {
 		one := t.of[r.Session]
 		if one == nil {
 			return nil

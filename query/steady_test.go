@@ -30,12 +30,12 @@ type restlessView struct {
 	r *restless
 }
 
-func (v *restlessView) Match(ctx context.Context, phrase []string, within []query.Span, found func(*query.Run) error) error {
+func (v *restlessView) Match(ctx context.Context, phrase []string, within []query.Span, least *query.Least, found func(*query.Run) error) error {
 	if v.r.left > 0 {
 		v.r.left--
 		return &fault.Error{Code: fault.StaleCursor, Cause: query.ErrMoved}
 	}
-	return v.Snapshot.Match(ctx, phrase, within, found)
+	return v.Snapshot.Match(ctx, phrase, within, least, found)
 }
 
 // A shard that is written to while many are searched costs another round, and

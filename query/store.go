@@ -86,10 +86,11 @@ type Run struct {
 	Roles   []Role
 
 	// Places say where a store finds what else it knows of the documents, and
-	// Look finds it: the metadata of one, but for its tool. Type finds the type
-	// of its event alone, which is cheaper.
+	// Look finds it: the metadata of one, but for its tool. Type and Points find
+	// one fact alone, which is cheaper.
 	Places []uint32
 	Type   func(place uint32) (string, error)
+	Points func(place uint32) (int32, error)
 	Look   func(place uint32, id DocID) (Document, error)
 }
 
@@ -100,16 +101,23 @@ func (r *Run) At(i int) (Document, error) { return r.Look(r.Places[i], r.Doc(i))
 func (r *Run) Clone() *Run {
 	return &Run{
 		Session: r.Session, Docs: slices.Clone(r.Docs), Counts: slices.Clone(r.Counts), Tokens: slices.Clone(r.Tokens),
-		Roles: slices.Clone(r.Roles), Places: slices.Clone(r.Places), Type: r.Type, Look: r.Look,
+		Roles: slices.Clone(r.Roles), Places: slices.Clone(r.Places), Type: r.Type, Points: r.Points, Look: r.Look,
 	}
 }
 
 // Doc returns the number of the i-th document in the shard.
 func (r *Run) Doc(i int) DocID { return NewDocID(r.Session, int64(r.Docs[i])) }
 
+// Least is how many spans a document must hold to be of interest, by its role.
+// Who wants documents may raise it while they come.
+type Least [8]uint32
+
+// Of returns how many a document of a role must hold.
+func (l *Least) Of(r Role) uint32 { return l[r&7] }
+
 // Collect returns what Match finds as postings, ascending.
 func Collect(ctx context.Context, s Snapshot, phrase []string, within []Span) (all []Posting, err error) {
-	err = s.Match(ctx, phrase, within, func(r *Run) error {
+	err = s.Match(ctx, phrase, within, nil, func(r *Run) error {
 		for i := range r.Docs {
 			all = append(all, Posting{r.Doc(i), int32(r.Counts[i])})
 		}
@@ -183,8 +191,9 @@ type Snapshot interface {
 
 	// Match calls found with the documents that hold the tokens adjacent and in
 	// order, within the spans (nil: everywhere), each once and in no order. At
-	// most 64 tokens. An error of found ends it and is returned.
-	Match(ctx context.Context, phrase []string, within []Span, found func(*Run) error) error
+	// most 64 tokens. An error of found ends it and is returned. Documents of
+	// which least (nil: none) says that they are of no interest may be left out.
+	Match(ctx context.Context, phrase []string, within []Span, least *Least, found func(*Run) error) error
 
 	// Documents returns the metadata of documents, in the order of ids, which
 	// must ascend.

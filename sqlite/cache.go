@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/yorehq/yore/internal/postings"
+	"github.com/yorehq/yore/query"
 )
 
 // What a segment holds never changes, and no number of one is given again within
@@ -36,6 +37,9 @@ func (k *kept[K, V]) put(at K, v V) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := k.size(v)
+	if n > k.most {
+		return
+	}
 	if k.all == nil || k.full+n > k.most {
 		k.all, k.full = map[K]V{}, 0
 	}
@@ -47,7 +51,16 @@ const (
 	mostColumns = 6000     // rows, of some 3 KB each, or 23 KB once all of it was asked for
 	mostPieces  = 24 << 20 // bytes
 	mostEntries = 16 << 20 // bytes
+	mostTexts   = 16 << 20 // bytes
 )
+
+// textKey names a block of texts as of one generation of its shard: the last one
+// of a session grows, and what is deleted leaves it.
+type textKey struct {
+	birth      int64
+	generation uint64
+	first      query.DocID
+}
 
 // tokenKey names a token in a segment.
 type tokenKey struct {
@@ -60,8 +73,10 @@ type entry struct {
 	block []byte // a dictionary block with its entry alone; nil: the segment lacks it
 }
 
-// caches are what an index keeps of segments.
+// caches are what an index keeps of segments, and the texts that were shown
+// lately: whoever types a query, or asks the next one, is often shown them again.
 type caches struct {
+	texts   kept[textKey, []byte]
 	columns kept[pieceKey, *columns]
 	pieces  kept[pieceKey, []byte]
 	entries kept[tokenKey, *entry]
@@ -69,6 +84,7 @@ type caches struct {
 
 func newCaches() caches {
 	return caches{
+		texts:   kept[textKey, []byte]{most: mostTexts, size: func(b []byte) int { return len(b) + 64 }},
 		columns: kept[pieceKey, *columns]{most: mostColumns, size: func(*columns) int { return 1 }},
 		pieces:  kept[pieceKey, []byte]{most: mostPieces, size: func(b []byte) int { return len(b) + 64 }},
 		entries: kept[tokenKey, *entry]{most: mostEntries, size: func(e *entry) int { return len(e.block) + 128 }},

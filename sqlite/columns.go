@@ -19,7 +19,8 @@ const columnDocs = 512
 type columns struct {
 	tokens []int32
 	roles  []query.Role
-	kinds  []uint32 // with rest
+	points []uint32 // these too with rest
+	kinds  []uint32
 	rest   []columnRest
 
 	packed []byte // of rest, until it is unpacked
@@ -28,7 +29,6 @@ type columns struct {
 }
 
 type columnRest struct {
-	points    uint32
 	time, seq int64
 	native    uint64
 	flags     uint8
@@ -38,25 +38,26 @@ func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
 func (c *columns) add(r *record) {
 	c.tokens, c.roles = append(c.tokens, int32(r.tokens)), append(c.roles, r.role)
-	c.kinds = append(c.kinds, r.kind)
-	c.rest = append(c.rest, columnRest{r.points, r.time, r.seq, r.native(), r.flags})
+	c.points, c.kinds = append(c.points, r.points), append(c.kinds, r.kind)
+	c.rest = append(c.rest, columnRest{r.time, r.seq, r.native(), r.flags})
 }
 
 // append adds documents of another.
 func (c *columns) append(from *columns, first, end int) {
 	c.tokens = append(c.tokens, from.tokens[first:end]...)
 	c.roles = append(c.roles, from.roles[first:end]...)
+	c.points = append(c.points, from.points[first:end]...)
 	c.kinds = append(c.kinds, from.kinds[first:end]...)
 	c.rest = append(c.rest, from.rest[first:end]...)
 }
 
 func (c *columns) remove(from, to int) {
 	c.tokens, c.roles = slices.Delete(c.tokens, from, to), slices.Delete(c.roles, from, to)
-	c.kinds, c.rest = slices.Delete(c.kinds, from, to), slices.Delete(c.rest, from, to)
+	c.points, c.kinds, c.rest = slices.Delete(c.points, from, to), slices.Delete(c.kinds, from, to), slices.Delete(c.rest, from, to)
 }
 
 func (c *columns) reset() {
-	c.tokens, c.roles, c.kinds, c.rest = c.tokens[:0], c.roles[:0], c.kinds[:0], c.rest[:0]
+	c.tokens, c.roles, c.points, c.kinds, c.rest = c.tokens[:0], c.roles[:0], c.points[:0], c.kinds[:0], c.rest[:0]
 }
 
 // pack packs documents as a row, still to be sealed.
@@ -70,7 +71,7 @@ func (c *columns) pack(first, end int) []byte {
 	}
 	var before columnRest
 	for i, r := range c.rest[first:end] {
-		out = binary.AppendUvarint(out, uint64(r.points))
+		out = binary.AppendUvarint(out, uint64(c.points[first+i]))
 		out = binary.AppendUvarint(out, uint64(c.kinds[first+i]))
 		out = binary.AppendVarint(out, r.time-before.time)
 		out = binary.AppendVarint(out, r.seq-before.seq)
@@ -113,10 +114,11 @@ func unpackColumns(id int64, data []byte) (*columns, error) {
 	return c, nil
 }
 
-// unpack makes kinds and rest readable.
+// unpack makes points, kinds and rest readable.
 func (c *columns) unpack() error {
 	c.once.Do(func() {
-		rest, kinds, data := make([]columnRest, len(c.tokens)), make([]uint32, len(c.tokens)), c.packed
+		n := len(c.tokens)
+		rest, points, kinds, data := make([]columnRest, n), make([]uint32, n), make([]uint32, n), c.packed
 		var before columnRest
 		for i := range rest {
 			r := &rest[i]
@@ -129,8 +131,8 @@ func (c *columns) unpack() error {
 				}
 				data = data[n:]
 			}
-			kinds[i] = uint32(v[1])
-			r.points, r.time, r.seq = uint32(v[0]), before.time+unzigzag(v[2]), before.seq+unzigzag(v[3])
+			points[i], kinds[i] = uint32(v[0]), uint32(v[1])
+			r.time, r.seq = before.time+unzigzag(v[2]), before.seq+unzigzag(v[3])
 			if len(data) == 0 {
 				c.failed = damage
 				return
@@ -145,7 +147,7 @@ func (c *columns) unpack() error {
 			}
 			before = *r
 		}
-		c.kinds, c.rest, c.packed = kinds, rest, nil
+		c.points, c.kinds, c.rest, c.packed = points, kinds, rest, nil
 	})
 	return c.failed
 }
@@ -156,7 +158,7 @@ func (c *columns) document(i int, id query.DocID, n *names) query.Document {
 	r := c.rest[i]
 	flags := record{flags: r.flags}
 	return query.Document{
-		Doc: id, Native: r.native, Seq: r.seq, Time: r.time, Points: int32(r.points), Tokens: c.tokens[i], Type: n.types[c.kinds[i]], Role: c.roles[i],
+		Doc: id, Native: r.native, Seq: r.seq, Time: r.time, Points: int32(c.points[i]), Tokens: c.tokens[i], Type: n.types[c.kinds[i]], Role: c.roles[i],
 		Surface: flags.is(flagSurface), Provisional: flags.is(flagProvisional), Clipped: flags.is(flagClipped),
 	}
 }

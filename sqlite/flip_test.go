@@ -90,7 +90,7 @@ func (f *flipped) askIndex(x *Index) (said []string, err error) {
 	defer view.Close()
 	for _, p := range f.phrases {
 		n := 0
-		err := view.Match(f.t.Context(), p, nil, func(r *query.Run) error {
+		err := view.Match(f.t.Context(), p, nil, nil, func(r *query.Run) error {
 			for i := range r.Docs {
 				d, err := r.At(i)
 				if err != nil {

@@ -210,8 +210,8 @@ func (i *inspection) segment(g segment) error {
 		*seen |= bit
 		has, _ := i.tokens.of(id, i.entries[id.Session()])
 		*has &^= bit
-		got := columnRest{r.points, r.time, r.seq, r.native(), r.flags}
-		if int32(r.tokens) != cols.tokens[at] || r.role != cols.roles[at] || r.kind != cols.kinds[at] || got != cols.rest[at] {
+		got := columnRest{r.time, r.seq, r.native(), r.flags}
+		if int32(r.tokens) != cols.tokens[at] || r.role != cols.roles[at] || r.points != cols.points[at] || r.kind != cols.kinds[at] || got != cols.rest[at] {
 			return i.say("segment %d: the columns of document %d are not its record", g.id, id)
 		}
 	}

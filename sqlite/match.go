@@ -121,7 +121,7 @@ func (s *snapshot) column(ctx context.Context, g *searched, local uint32) (*colu
 }
 
 // Match finds a phrase in one segment after the other.
-func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Span, found func(*query.Run) error) error {
+func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Span, least *query.Least, found func(*query.Run) error) error {
 	if err := s.hold(); err != nil {
 		return err
 	}
@@ -148,8 +148,10 @@ func (s *snapshot) Match(ctx context.Context, phrase []string, spans []query.Spa
 		spans = merged(spans)
 	}
 	k := &s.gatherer
-	k.ctx, k.s, k.found = ctx, s, found
+	k.ctx, k.s, k.least, k.found = ctx, s, least, found
 	k.clear() // of a match that failed
+	s.matcher.Least = 0
+	defer func() { s.matcher.Least = 0 }()
 	for _, g := range segments {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -257,6 +259,7 @@ type gatherer struct {
 	s     *snapshot
 	g     *searched
 	runs  []docRun
+	least *query.Least // may be nil
 	found func(*query.Run) error
 
 	at  int       // in runs
@@ -269,19 +272,30 @@ const runDocs = 1024
 // open begins with a segment.
 func (k *gatherer) open(g *searched, runs []docRun, n *names) {
 	k.g, k.runs, k.at = g, runs, 0
-	k.run.Type = func(place uint32) (string, error) {
+	row := func(place uint32) (*columns, uint32, error) {
 		c := g.columns[place/columnDocs]
-		if err := c.unpack(); err != nil {
+		return c, place % columnDocs, c.unpack()
+	}
+	k.run.Type = func(place uint32) (string, error) {
+		c, at, err := row(place)
+		if err != nil {
 			return "", err
 		}
-		return n.types[c.kinds[place%columnDocs]], nil
+		return n.types[c.kinds[at]], nil
+	}
+	k.run.Points = func(place uint32) (int32, error) {
+		c, at, err := row(place)
+		if err != nil {
+			return 0, err
+		}
+		return int32(c.points[at]), nil
 	}
 	k.run.Look = func(place uint32, id query.DocID) (query.Document, error) {
-		c := g.columns[place/columnDocs]
-		if err := c.unpack(); err != nil {
+		c, at, err := row(place)
+		if err != nil {
 			return query.Document{}, err
 		}
-		return c.document(int(place%columnDocs), id, n), nil
+		return c.document(int(at), id, n), nil
 	}
 }
 
@@ -304,15 +318,19 @@ func (k *gatherer) take(docs, counts []uint32) error {
 			}
 			k.run.Session = r.session
 		}
+		base := docs[i] - docs[i]%columnDocs
+		end := min(r.end(), base+columnDocs)
+		n, most := 1, counts[i] // documents of this run in this row of columns
+		for ; i+n < len(docs) && docs[i+n] < end; n++ {
+			most = max(most, counts[i+n])
+		}
+		if most < k.s.matcher.Least {
+			i += n
+			continue
+		}
 		c, err := k.s.column(k.ctx, k.g, docs[i])
 		if err != nil {
 			return err
-		}
-		base := docs[i] - docs[i]%columnDocs
-		end := min(r.end(), base+columnDocs)
-		n := 1 // documents of this run in this row of columns
-		for i+n < len(docs) && docs[i+n] < end {
-			n++
 		}
 		if int(docs[i+n-1]-base) >= len(c.tokens) {
 			return k.s.corrupt(k.ctx, postings.ErrCorrupt)
@@ -327,6 +345,15 @@ func (k *gatherer) take(docs, counts []uint32) error {
 // the segment, and whose columns begin at base.
 func (k *gatherer) add(docs, counts []uint32, shift uint32, c *columns, base uint32) {
 	o, n := &k.run, len(docs)
+	if k.s.matcher.Least > 0 {
+		for j, d := range docs {
+			if role := c.roles[d-base]; counts[j] >= k.least.Of(role) {
+				o.Counts, o.Places, o.Docs = append(o.Counts, counts[j]), append(o.Places, d), append(o.Docs, d+shift)
+				o.Tokens, o.Roles = append(o.Tokens, c.tokens[d-base]), append(o.Roles, role)
+			}
+		}
+		return
+	}
 	o.Counts = append(o.Counts, counts...)
 	o.Places = append(o.Places, docs...)
 	o.Docs = append(o.Docs, docs...)
@@ -347,6 +374,9 @@ func (k *gatherer) give() error {
 	}
 	err := k.found(&k.run)
 	k.clear()
+	if k.least != nil {
+		k.s.matcher.Least = slices.Min(k.least[:])
+	}
 	return err
 }
 

@@ -23,9 +23,8 @@ type snapshot struct {
 	segments   []*searched
 	matcher    postings.Matcher
 	gatherer   gatherer
-	block      textBlock // the texts read last
-	memo       *memo     // what it was made of, while that can be read on without SQLite; nil: it cannot
-	still      *still    // the shard's file, within a call
+	memo       *memo  // what it was made of, while that can be read on without SQLite; nil: it cannot
+	still      *still // the shard's file, within a call
 
 	// Guarded by the mutex of x, but for c while uses is not 0.
 	c      *conn // nil: given up
@@ -321,26 +320,18 @@ func (s *snapshot) Text(ctx context.Context, id query.DocID) (string, error) {
 		return "", err
 	}
 	var first query.DocID
-	var packed []byte
-	err := s.c.rowsOf(ctx, `SELECT first, CASE WHEN first = ? THEN NULL ELSE data END FROM texts
-		WHERE first BETWEEN ? AND ? ORDER BY first DESC LIMIT 1`, func(r row) error {
+	err := s.c.rowsOf(ctx, `SELECT first FROM texts WHERE first BETWEEN ? AND ? ORDER BY first DESC LIMIT 1`, func(r row) error {
 		first = query.DocID(r.int(0))
-		if !r.null(1) {
-			packed = r.blob(1)
-		}
 		return nil
-	}, s.kept(), int64(query.NewDocID(id.Session(), 0)), int64(id))
+	}, int64(query.NewDocID(id.Session(), 0)), int64(id))
 	if err != nil || first == 0 {
 		return "", errors.Join(err, s.textless(ctx, id))
 	}
-	if packed != nil {
-		block, err := unpack(s.x.dec, first, packed)
-		if err != nil {
-			return "", s.c.fail(ctx, err)
-		}
-		s.block = block
+	block, err := s.texts(ctx, first)
+	if err != nil {
+		return "", err
 	}
-	text, err := s.block.text(id)
+	text, err := block.text(id)
 	if text == "" && err == nil {
 		return "", s.textless(ctx, id)
 	}
@@ -353,14 +344,41 @@ func (s *snapshot) textAtRest(st *still, id query.DocID) (string, error) {
 	if err != nil || packed == nil {
 		return "", err
 	}
-	if int64(first) != s.kept() {
-		block, err := unpack(s.x.dec, first, packed)
-		if err != nil {
-			return "", err
-		}
-		s.block = block
+	block, err := s.unpacked(first, packed)
+	if err != nil {
+		return "", err
 	}
-	return s.block.text(id)
+	return block.text(id)
+}
+
+// texts returns a block of texts, from memory where it was read before.
+func (s *snapshot) texts(ctx context.Context, first query.DocID) (textBlock, error) {
+	if raw := s.x.texts.get(textKey{s.birth, s.generation, first}); raw != nil {
+		return textBlock{first, raw}, nil
+	}
+	var packed []byte
+	err := s.c.rowsOf(ctx, `SELECT data FROM texts WHERE first = ?`, func(r row) error {
+		packed = r.blob(0)
+		return nil
+	}, int64(first))
+	if err != nil {
+		return textBlock{}, err
+	}
+	block, err := s.unpacked(first, packed)
+	return block, s.c.fail(ctx, err)
+}
+
+// unpacked is unpack, but for what was unpacked lately.
+func (s *snapshot) unpacked(first query.DocID, packed []byte) (textBlock, error) {
+	at := textKey{s.birth, s.generation, first}
+	if raw := s.x.texts.get(at); raw != nil {
+		return textBlock{first, raw}, nil
+	}
+	block, err := unpack(s.x.dec, first, packed)
+	if err == nil {
+		s.x.texts.put(at, block.raw)
+	}
+	return block, err
 }
 
 // textless makes sure that a document whose text was not found has none.
@@ -381,15 +399,6 @@ func (s *snapshot) textless(ctx context.Context, id query.DocID) error {
 		err = s.c.fail(ctx, damage)
 	}
 	return err
-}
-
-// kept is the number of the first document of the block in memory, -1 if there
-// is none.
-func (s *snapshot) kept() int64 {
-	if s.block.raw == nil {
-		return -1
-	}
-	return int64(s.block.first)
 }
 
 // Log opens the view's part of one session.

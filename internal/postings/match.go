@@ -8,6 +8,10 @@ type Range struct{ From, To uint32 }
 // Matcher finds phrases. It keeps its memory from one segment to the next; it is
 // for one goroutine.
 type Matcher struct {
+	// Least is how many spans a document must hold to be of interest; found may
+	// raise it. Where it is cheap to tell that there are fewer, a document is left out.
+	Least uint32
+
 	lists  []*List
 	phrase []int // for each token of the phrase, its list
 	drive  []int // lists by length
@@ -120,6 +124,10 @@ next:
 		if doc >= r.To {
 			break
 		}
+		target = doc + 1
+		if m.fewer() {
+			continue
+		}
 		count, err := m.spans()
 		if err != nil {
 			return false, err
@@ -133,12 +141,22 @@ next:
 				n = 0
 			}
 		}
-		target = doc + 1
 	}
 	if n > 0 {
 		return more, found(m.docs[:n], m.counts[:n])
 	}
 	return more, nil
+}
+
+// fewer reports whether a token occurs too seldom in the document that all lists
+// are at for the phrase to be of interest.
+func (m *Matcher) fewer() bool {
+	for _, i := range m.drive {
+		if l := m.lists[i]; l.count[l.i] < m.Least {
+			return true
+		}
+	}
+	return false
 }
 
 // spans counts the phrase in the document that all lists are at: where it can
