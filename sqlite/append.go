@@ -91,13 +91,15 @@ func (w *writer) addEntries(ctx context.Context, k *cursor, entries []ingest.Ent
 			if err := w.addPostings(ctx, id, e.Text, &r); err != nil {
 				return err
 			}
-			if texts == nil || texts.full(len(e.Text)) {
+			if texts == nil {
+				texts = &textBlock{first: id}
+			} else if texts.full(len(e.Text)) {
 				if dirty {
 					if err := w.putBlock(ctx, texts); err != nil {
 						return err
 					}
 				}
-				texts = &textBlock{first: id}
+				texts.first, texts.raw = id, texts.raw[:0]
 			}
 			texts.add(id, e.Text)
 			dirty = true
@@ -190,8 +192,9 @@ func (w *writer) lastBlock(ctx context.Context, from, to query.DocID) (*textBloc
 }
 
 func (w *writer) putBlock(ctx context.Context, b *textBlock) error {
+	w.packed = seal(int64(b.first), w.c.x.enc.EncodeAll(b.raw, w.packed[:0]))
 	return w.c.exec(ctx, `INSERT INTO texts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET size = excluded.size, data = excluded.data`,
-		int64(b.first), len(b.raw), seal(int64(b.first), w.c.x.enc.EncodeAll(b.raw, nil)))
+		int64(b.first), len(b.raw), w.packed)
 }
 
 // numbers gives names the numbers that records hold in their stead, within one append.

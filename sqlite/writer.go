@@ -134,6 +134,7 @@ type writer struct {
 	documents, tokens int64
 	added             int64 // bytes of segments
 	purge             bool
+	packed            []byte // the block of texts that was packed last, whose room is used again
 }
 
 var _ ingest.Writer = (*writer)(nil)

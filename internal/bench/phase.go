@@ -29,6 +29,8 @@ func work(ctx context.Context, j job) (map[string]float64, error) {
 		return got, nil
 	case "tokens":
 		return got, tokenLoop(s)
+	case "fold":
+		return got, folded(ctx, s, func([]byte) error { return nil })
 	case "fts":
 		return ftsBaseline(ctx, s)
 	case "index":

@@ -2,6 +2,7 @@ package postings
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -161,13 +162,16 @@ func (w *segmentWriter) put(token []byte) error {
 }
 
 func sharedPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
+	n, i := min(len(a), len(b)), 0
+	for ; i+8 <= n; i += 8 {
+		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)/8
 		}
 	}
-	return n
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
 }
 
 // encode makes the dictionary entry of the list, storing pieces if it is long.
