@@ -20,8 +20,9 @@ import (
 //	the first hit of a session in this order represents it
 //
 // In the order matches the score is the number of matched spans instead, and
-// all else is the same. Both are computed over every posting: no sampling, no
-// early cut.
+// all else is the same. Both are exact to the last tie: nothing is sampled, and
+// only documents are passed over that cannot be among the best (Least in store.go,
+// and partial.go).
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.75

@@ -1,6 +1,10 @@
 package query
 
-import "github.com/yorehq/yore/session"
+import (
+	"slices"
+
+	"github.com/yorehq/yore/session"
+)
 
 // Role is who speaks in a document, as ranking weighs it. The numbers are
 // stored; they never change their meaning.
@@ -30,7 +34,7 @@ var weights = [...]float64{
 }
 
 // maxWeight is the highest of them.
-const maxWeight = 2.2
+var maxWeight = slices.Max(weights[:])
 
 // Weight returns the factor for a role.
 func (r Role) Weight() float64 {
