@@ -216,7 +216,7 @@ func TestAWriteWhileAShardAtRestIsRead(t *testing.T) {
 				write()
 			}
 			found, wrote := map[query.DocID]bool{}, false
-			err = view.Match(t.Context(), []string{"zephyr"}, nil, func(r *query.Run) error {
+			err = view.Match(t.Context(), []string{"zephyr"}, nil, nil, func(r *query.Run) error {
 				for i := range r.Docs {
 					found[r.Doc(i)] = true
 				}
