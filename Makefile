@@ -44,11 +44,6 @@ fuzz:
 crash:
 	go test ./sqlite -count=1 -run 'TestKilled|TestFlipped' -rounds 500
 
-# Ten minutes of a crowd of agents, a million tool calls, an hour of 15,000 idle sessions.
-soak:
-	go run ./internal/load -for 10m
-	go test . -count=1 -timeout 3h -run 'TestSoak|TestIdleHour' -soak 1000000 -idle 150 -v
-
 # Hostile calls against every surface, more than a test run makes (20 minutes).
 authority:
 	go test ./internal/attack -count=1 -timeout 60m -run TestAuthority -calls 100000

@@ -17,7 +17,9 @@ import (
 	"github.com/yorehq/yore/toolset"
 )
 
-// soak is how many calls the test of leaks makes. A whole one is a million.
+// soak is how many calls the test of leaks makes. A whole one is a million:
+//
+//	go test . -count=1 -timeout 3h -run 'TestSoak|TestIdleHour' -soak 1000000 -idle 150 -v
 var soak = flag.Int("soak", 600, "how many tool calls to look for leaks over")
 
 // idle is how many workspaces of a hundred sessions stand idle. A whole one is 150.

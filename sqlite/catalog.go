@@ -288,7 +288,7 @@ func (x *Index) Update(ctx context.Context, change ingest.CatalogChange) error {
 		return err
 	}
 	x.count(c, before)
-	return nil
+	return c.relieve()
 }
 
 func (c *conn) apply(ctx context.Context, change *ingest.CatalogChange) error {

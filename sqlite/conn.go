@@ -23,7 +23,8 @@ type conn struct {
 	info   os.FileInfo // the file as it was opened; nil in memory
 	db     *sqlite3.Conn
 	stmts  map[string]*sqlite3.Stmt
-	broken bool // not to be used again
+	broken bool  // not to be used again
+	heavy  int64 // size of the write-ahead log when it could not be begun anew; see relieve.go
 
 	pending *pending // the segment that a transaction gathers; its memory is kept
 	merging struct { // the columns that a merge read last

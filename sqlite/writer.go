@@ -104,7 +104,7 @@ func (x *Index) Write(ctx context.Context, workspace string, work func(ingest.Wr
 		return err
 	}
 	x.count(c, before)
-	return nil
+	return c.relieve()
 }
 
 // begin takes the write lock of a database, making it if it is not there.

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// mostLog bounds a write-ahead log. A transaction takes up some 8 MiB of text, and
-// what is written meanwhile stays in the log until no reader needs it.
-const mostLog = 256 << 20
+// mostLog bounds a write-ahead log: one that is long is begun anew, as soon as the
+// readers that began before a commit are done. A transaction takes up some 8 MiB of text.
+const mostLog = 96 << 20
 
 // watched is what was seen of the servers and of the index.
 type watched struct {
