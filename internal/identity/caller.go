@@ -41,6 +41,8 @@ func (c Call) agent() (agent session.Agent, readable bool) {
 		return session.Pi, true
 	case "copilot-cli":
 		return copilot, true
+	case string(session.Kimi):
+		return session.Kimi, true
 	case geminiClient:
 		return session.Gemini, true
 	}

@@ -120,11 +120,12 @@ func (s *feed) pieces(l *line) []piece {
 	return list
 }
 
-// Each visits the objects of a file's lines from an offset to a size, until
+// Each visits the objects of a file's lines from an offset to a size, lines
+// counted from there, until
 // visit says no or the file ends. It returns where it ended, behind a line.
 func Each(ctx context.Context, f io.ReaderAt, at, size int64, visit func(r *Record) (more bool, err error)) (int64, error) {
 	s := newFeed(f, at, size)
-	for {
+	for number := int64(1); ; number++ {
 		l, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {
 			return s.at, nil
@@ -136,7 +137,7 @@ func Each(ctx context.Context, f io.ReaderAt, at, size int64, visit func(r *Reco
 			if !p.object {
 				continue
 			}
-			more, err := visit(&Record{Value: p.value, X: &s.x, Place: p.place, End: l.End, Clipped: l.Clipped})
+			more, err := visit(&Record{Value: p.value, X: &s.x, Place: p.place, End: l.End, Line: number, Clipped: l.Clipped})
 			if err != nil || !more {
 				return s.at, err
 			}

@@ -28,6 +28,7 @@ type Record struct {
 	X       *jsonl.Index  // of its line; nil: none
 	Place   session.Place // of the record
 	End     int64         // behind its line
+	Line    int64         // 1 is the first line
 	Clipped bool          // some of it is missing, for its line is very long
 }
 

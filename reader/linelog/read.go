@@ -110,7 +110,7 @@ func (r *run) piece(ctx context.Context, l *line, before []piece, p piece, s *fe
 		}
 		return nil
 	}
-	rec := Record{Value: p.value, X: &s.x, Place: p.place, End: l.End, Clipped: l.Clipped}
+	rec := Record{Value: p.value, X: &s.x, Place: p.place, End: l.End, Line: r.line + 1, Clipped: l.Clipped}
 	if !r.d.Settled(&rec) {
 		if err := r.replay(ctx, l, before); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (r *run) piece(ctx context.Context, l *line, before []piece, p piece, s *fe
 		if err != nil {
 			return err
 		}
-		if text, err = json.Marshal(state{Time: r.out.Time, Decoder: text}); err != nil {
+		if text, err = json.Marshal(state{Line: r.line, Time: r.out.Time, Decoder: text}); err != nil {
 			return err
 		}
 		mark = string(text)

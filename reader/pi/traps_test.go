@@ -323,10 +323,14 @@ func TestBrokenLines(t *testing.T) {
 	if len(tail.Skips) != 2 || tail.Skips[0].Line != 3 || tail.Skips[1].Line != 4 || tail.Position.Offset != int64(len(log)) {
 		t.Errorf("%+v", tail)
 	}
-	put(t, src.Path, log+"\n"+said("e", "d", "user", "five")+"\n"+`{"type":"message","id":"half`)
+	last := events[len(events)-1].Time
+	put(t, src.Path, log+"\nno record\n"+said("e", "d", "user", "five")+"\n"+`{"type":"message","id":"half`)
 	more, tail := readAll(t, src, tail.Position)
-	if diff := cmp.Diff([]string{"6 user/message append human: five"}, readertest.Outline(more)); diff != "" || len(tail.Skips) > 0 {
+	if diff := cmp.Diff([]string{"6 x/unparsed", "7 user/message append human: five"}, readertest.Outline(more)); diff != "" || len(tail.Skips) != 1 {
 		t.Errorf("skips %v (-want +got):\n%s", tail.Skips, diff)
+	}
+	if more[0].Time != last || tail.Skips[0].Line != 7 {
+		t.Errorf("what is no record has the time %d, want %d; %+v", more[0].Time, last, tail.Skips)
 	}
 }
 

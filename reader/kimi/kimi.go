@@ -1,0 +1,154 @@
+// Package kimi reads the sessions of Kimi Code: below sessions in the agent's
+// home a folder for each workspace, in it one for each session, and in that a
+// journal in JSON lines (wire.jsonl) for the session's own agent and for each of
+// its subagents.
+//
+// It owns where files lie, what a session's state.json says, what the journal's
+// records mean (protocol 1.4 and 1.5), and undos, switches, compactions and
+// clears. The way through a file is in reader/linelog. It never writes to an
+// agent's folder.
+//
+// What the model sees is told by the records context.*; every message stands in
+// the journal once or twice more, for other readers, and is told here once.
+package kimi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/linelog"
+	"github.com/yorehq/yore/session"
+)
+
+// version is the reader's mapping version; it rises whenever a record would
+// become another event than before.
+const version = 1
+
+// Names of the layout.
+const (
+	sessionsDir = "sessions"
+	agentsDir   = "agents"
+	mainAgent   = "main"
+	logName     = "wire.jsonl"
+	stateName   = "state.json"
+	indexName   = "session_index.jsonl"
+	agentPrefix = "agent-"
+)
+
+// Reader reads Kimi Code's sessions. It holds nothing between calls.
+type Reader struct{}
+
+// New returns a reader of Kimi Code's sessions.
+func New() *Reader { return &Reader{} }
+
+var (
+	_ reader.Reader  = (*Reader)(nil)
+	_ reader.Resumer = (*Reader)(nil)
+	_ reader.Titler  = (*Reader)(nil)
+	_ reader.Placer  = (*Reader)(nil)
+	_ reader.Loner   = (*Reader)(nil)
+)
+
+var format = &linelog.Format{New: decoderOf, Identify: identify}
+
+func decoderOf(src reader.Source) linelog.Decoder {
+	return &decoder{sub: filepath.Base(filepath.Dir(src.Path)) != mainAgent}
+}
+
+// Agent implements reader.Reader.
+func (*Reader) Agent() session.Agent { return session.Kimi }
+
+// Version implements reader.Reader.
+func (*Reader) Version() int { return version }
+
+// DefaultRoots implements reader.Reader: KIMI_CODE_HOME, or ~/.kimi-code where
+// that is unset.
+func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
+	base := getenv("KIMI_CODE_HOME")
+	if base == "" {
+		base = filepath.Join(home, ".kimi-code")
+	}
+	return []string{base}
+}
+
+// Classify implements reader.Reader: sessions/<workspace>/<session>/agents/<agent>/wire.jsonl.
+func (*Reader) Classify(rel string, dir bool) reader.Kind {
+	if rel == "" || rel == "." {
+		return kindIf(dir, reader.Folder)
+	}
+	parts := strings.Split(rel, "/")
+	for i, name := range parts {
+		if strings.HasPrefix(name, ".") || i == 0 && name != sessionsDir || i == 3 && name != agentsDir {
+			return reader.Ignore
+		}
+	}
+	switch {
+	case dir && len(parts) < 5:
+		return reader.Folder
+	case dir:
+		return kindIf(len(parts) == 5, reader.Leaf)
+	}
+	return kindIf(len(parts) == 6 && parts[5] == logName, reader.File)
+}
+
+func kindIf(ok bool, kind reader.Kind) reader.Kind {
+	if ok {
+		return kind
+	}
+	return reader.Ignore
+}
+
+// Identify implements reader.Reader.
+func (*Reader) Identify(ctx context.Context, root, path string) (session.Header, error) {
+	if err := ctx.Err(); err != nil {
+		return session.Header{}, err
+	}
+	f, stamp, err := reader.OpenRegular(path)
+	if err != nil {
+		return session.Header{}, err
+	}
+	defer f.Close()
+	return identify(ctx, f, stamp.Size, root, path)
+}
+
+// Revise implements reader.Reader.
+func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position) (reader.Revision, reader.Stamp, error) {
+	return format.Revise(ctx, src, at)
+}
+
+// Read implements reader.Reader. Nothing a log holds makes it unsound.
+func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position, emit func(session.Event) error) (reader.Tail, error) {
+	return format.Read(ctx, src, from, emit)
+}
+
+// Window implements reader.Reader.
+func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
+	return format.Window(ctx, src, at, from, to, natives, emit)
+}
+
+// ResumeCommand implements reader.Resumer. A subagent is resumed with the session
+// that it belongs to.
+func (*Reader) ResumeCommand(h session.Header) string {
+	id, _, _ := strings.Cut(string(h.ID), "/")
+	if id == "" || strings.HasPrefix(id, "-") {
+		return "" // it would be taken for an option
+	}
+	return reader.ShellCommand(h.Cwd, "kimi", "--session", id)
+}
+
+// Alone implements reader.Loner.
+func (*Reader) Alone(reader.Source, reader.Position) bool { return true }
+
+// Places implements reader.Placer: the agent names a folder after a workspace's
+// last name and the beginning of its hash.
+func (*Reader) Places(workspace string, _ time.Time) (folders []string, others reader.Elsewhere) {
+	sum := sha256.Sum256([]byte(workspace))
+	name := "wd_" + path.Base(workspace) + "_" + hex.EncodeToString(sum[:6])
+	return []string{sessionsDir, path.Join(sessionsDir, name)}, reader.Possible
+}
