@@ -42,7 +42,7 @@ fuzz:
 
 # Kills writers and flips bits at random, more often than a test run does.
 crash:
-	go test ./sqlite -count=1 -run 'TestKilled|TestFlipped' -rounds 500
+	go test ./sqlite -count=1 -timeout 0 -run "TestKilled|TestFlipped" -rounds 500
 
 # Hostile calls against every surface, more than a test run makes (20 minutes).
 authority:
