@@ -130,7 +130,9 @@ func (r *Resolver) byEnvironment(ctx context.Context, workspace string, call Cal
 		key = session.Key{Agent: claude, ID: session.ID(r.getenv("CLAUDE_CODE_SESSION_ID"))}
 		return r.newest(ctx, workspace, key)
 	case strings.HasPrefix(call.Client, qwenClient):
+		// It names the first session of a process that may have begun others since.
 		key = session.Key{Agent: qwen, ID: session.ID(r.getenv("QWEN_CODE_SESSION_ID"))}
+		return r.newest(ctx, workspace, key)
 	case strings.Contains(strings.ToLower(call.Client), string(copilot)):
 		key = session.Key{Agent: copilot, ID: session.ID(r.getenv("COPILOT_AGENT_SESSION_ID"))}
 	}

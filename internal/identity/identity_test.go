@@ -203,7 +203,7 @@ func TestSession(t *testing.T) {
 		return session.Key{Agent: session.Agent(agent), ID: session.ID(id)}
 	}
 	known := corpus{keys: map[string][]session.Key{
-		"/w": {key("codex", "t1"), key("claude-code", "c0"), key("claude-code", "c1"), key("qwen-code", "q1"), key("copilot", "p1"), key("dsh", "d1"), key("dsh", "d2"), key("pi", "i1")},
+		"/w": {key("codex", "t1"), key("claude-code", "c0"), key("claude-code", "c1"), key("qwen-code", "q0"), key("qwen-code", "q1"), key("copilot", "p1"), key("dsh", "d1"), key("dsh", "d2"), key("pi", "i1")},
 		"/v": {key("codex", "foreign"), key("claude-code", "foreign"), key("qwen-code", "foreign"), key("dsh", "foreign")},
 	}}
 	env := environment("CLAUDE_CODE_SESSION_ID", "c1", "QWEN_CODE_SESSION_ID", "q1", "COPILOT_AGENT_SESSION_ID", "p1")
@@ -232,7 +232,10 @@ func TestSession(t *testing.T) {
 			call: Call{Client: "claude-code", Meta: map[string]any{"claudecode/toolUseId": "toolu_1"}}, want: "claude-code:c0"},
 		{name: "Claude's call id that is not written yet", host: Options{Getenv: env, Finder: living{known}, Calls: calls{}},
 			call: Call{Client: "claude-code", Meta: map[string]any{"claudecode/toolUseId": "toolu_1"}}, want: "claude-code:c1"},
-		{name: "Qwen's variable", host: Options{Getenv: env}, call: Call{Client: "qwen-cli-mcp-client-yore"}, want: "qwen-code:q1"},
+		{name: "Qwen's variable, its newest session", host: Options{Getenv: env, Finder: living{known}}, call: Call{Client: "qwen-cli-mcp-client-yore"}, want: "qwen-code:q1"},
+		{name: "Qwen's variable, gone stale", host: Options{Getenv: environment("QWEN_CODE_SESSION_ID", "q0"), Finder: living{known}}, call: Call{Client: "qwen-cli-mcp-client-yore"}},
+		{name: "Qwen's variable gone stale, the call in the log of the new session", host: Options{Getenv: environment("QWEN_CODE_SESSION_ID", "q0"), Finder: living{known}, Calls: calls{byArgs: []session.Key{key("qwen-code", "q1")}}},
+			call: Call{Client: "qwen-cli-mcp-client-yore"}, want: "qwen-code:q1"},
 		{name: "Qwen's variable of another workspace", host: Options{Getenv: environment("QWEN_CODE_SESSION_ID", "foreign")}, call: Call{Client: "qwen-cli-mcp-client-yore"}},
 		{name: "Copilot's variable", host: Options{Getenv: env}, call: Call{Client: "GitHub-Copilot-CLI"}, want: "copilot:p1"},
 		{name: "variables that an outer agent handed on", host: Options{Getenv: env, Finder: living{known}}, call: Call{Client: "opencode"}},
@@ -251,7 +254,7 @@ func TestSession(t *testing.T) {
 			call: Call{Client: "claude-code", Meta: map[string]any{"claudecode/toolUseId": "toolu_1"}}},
 		{name: "a thread that is not found", host: Options{Calls: calls{byArgs: []session.Key{key("codex", "t1")}}},
 			call: Call{Client: "codex-mcp-client", Meta: map[string]any{"threadId": "t9"}}},
-		{name: "a variable before a pending call", host: Options{Getenv: env, Calls: calls{byArgs: []session.Key{key("dsh", "d1")}}}, call: Call{Client: "qwen-cli-mcp-client-yore"}, want: "qwen-code:q1"},
+		{name: "a variable before a pending call", host: Options{Getenv: env, Finder: living{known}, Calls: calls{byArgs: []session.Key{key("dsh", "d1")}}}, call: Call{Client: "qwen-cli-mcp-client-yore"}, want: "qwen-code:q1"},
 
 		{name: "a lookup that fails says nothing", host: Options{Finder: corpus{keys: known.keys, err: broken}}, call: Call{Meta: map[string]any{"threadId": "t1"}}},
 		{name: "a log that cannot be read says nothing", host: Options{Calls: calls{byArgs: []session.Key{key("dsh", "d1")}, err: broken}}},

@@ -85,15 +85,16 @@ func (d *decoder) Settled(r *linelog.Record) bool {
 func (d *decoder) Take(r *linelog.Record, out *linelog.Events) {
 	e := recordOf(r)
 	name := nameOf(e.agent)
-	if name != d.part.Name {
-		if d.part.Name == "" {
-			d.parts.take(name, &e, r)
-			d.log(&e, out, "copilot/agent/"+linelog.Word(e.kind), nil)
-		}
+	if name != d.part.Name && d.part.Name != "" {
 		return
 	}
 	if e.time > 0 {
 		out.Time = e.time
+	}
+	if name != d.part.Name {
+		d.parts.take(name, &e, r)
+		d.log(&e, out, "copilot/agent/"+linelog.Word(e.kind), nil)
+		return
 	}
 	switch e.kind {
 	case "user.message":

@@ -249,6 +249,11 @@ func TestSubagents(t *testing.T) {
 	}, readertest.Outline(events)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	for i, e := range events {
+		if want := int64(nine + 1000*max(0, i-1)); i > 2 && e.Time != want {
+			t.Errorf("event %d is of %d ms, want %d", i, e.Time, want)
+		}
+	}
 	parts := New().Parts(src, tail.Position.State)
 	if len(parts) != 2 {
 		t.Fatalf("%d parts", len(parts))

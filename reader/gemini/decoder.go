@@ -38,8 +38,9 @@ var errPartial = errors.New("what came before is not known as a whole")
 
 // flags are what a record's events depend on beside the messages.
 type flags struct {
-	Headed     bool  `json:"headed,omitempty"` // the file's header was read
-	Titled     bool  `json:"titled,omitempty"` // a title has been given
+	Headed     bool  `json:"headed,omitempty"`    // the file's header was read
+	Delegated  bool  `json:"delegated,omitempty"` // it is a subagent's, which no person talks to
+	Titled     bool  `json:"titled,omitempty"`    // a title has been given
 	Compacting stage `json:"compacting,omitempty"`
 	Time       int64 `json:"time,omitempty"` // of the latest event
 }
@@ -94,6 +95,7 @@ func (d *decoder) headers() {
 		d.log("gemini/resume", here(-1), session.Body{})
 	}
 	d.Headed, d.Compacting = true, noCompaction
+	d.Delegated = d.Delegated || jsonl.Is(d.record.header.kind, "subagent")
 	// A document, or a log that was begun from one.
 	d.record.messages(func(i int, m *message) { d.message(m, i) })
 	d.titles(d.record.header.summary)
@@ -237,6 +239,9 @@ func (d *decoder) user(k *known, m *message, list []block, text string, element 
 			body.Title, body.Makeshift = &t, true
 			d.Titled = true
 		}
+	}
+	if body.Speaker == session.Human && d.Delegated {
+		body.Speaker = session.Injected
 	}
 	if body.Speaker == session.Summary && k.seq < 0 && element < 0 {
 		d.Compacting = summarised

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/readertest"
 	"github.com/yorehq/yore/session"
 )
 
@@ -40,8 +43,14 @@ func TestSubagent(t *testing.T) {
 	log := `{"sessionId":"sub-1","projectHash":"` + hashOf(folder) + `","startTime":"2026-11-30T08:55:00.000Z","kind":"subagent","directories":["/else"]}`
 	root := home(t, map[string]string{name: lines(log, user("u1", "look")), "tmp/proj/.project_root": folder})
 	want := session.Header{Agent: session.Gemini, ID: "sub-1", CreatedAt: 1796028900000, Cwd: folder, ParentSession: idA, Origin: session.OriginSubagent, DelegationDepth: 1}
-	if got := sourceOf(t, root, name).Header; got != want {
-		t.Errorf("the header is %+v", got)
+	src := sourceOf(t, root, name)
+	if src.Header != want {
+		t.Errorf("the header is %+v", src.Header)
+	}
+	// Its task is the model's, not a person's, and names it.
+	events, _, err := readertest.ReadFrom(New(), src, reader.Position{})
+	if diff := cmp.Diff([]string{`0 user/message append title="look" injected: look`}, readertest.Outline(events)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if got := New().ResumeCommand(want); got != "" {
 		t.Errorf("a subagent is resumed by %q", got)

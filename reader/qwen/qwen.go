@@ -50,6 +50,7 @@ var (
 	_ reader.Resumer = (*Reader)(nil)
 	_ reader.Placer  = (*Reader)(nil)
 	_ reader.Loner   = (*Reader)(nil)
+	_ reader.Titler  = (*Reader)(nil)
 )
 
 var format = &linelog.Format{New: newDecoder, Identify: identify, Block: block}
@@ -165,6 +166,15 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 // Window implements reader.Reader.
 func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	return format.Window(ctx, src, at, from, to, natives, emit)
+}
+
+// Title implements reader.Titler: what a subagent is for stands beside its log.
+func (*Reader) Title(ctx context.Context, src reader.Source) (title string, ok bool, err error) {
+	if err := ctx.Err(); err != nil || src.Header.Origin != session.OriginSubagent {
+		return "", false, err
+	}
+	title = oneLine(jsonl.Text(jsonl.Field(object(strings.TrimSuffix(src.Path, logSuffix)+metaSuffix), "description")))
+	return title, title != "", nil
 }
 
 // Alone implements reader.Loner: a session is read from one file.

@@ -287,7 +287,7 @@ func TestSubagents(t *testing.T) {
 		return line("a", "", "user", `,"agentId":"`+agent+`","agentName":"looker","isSidechain":true`+message("user", text("look")))
 	}
 	root := home(t, map[string]string{
-		dir + "agent-x.jsonl": lines(record("x")), dir + "agent-x.meta.json": `{"agentId":"x","parentAgentId":null,"depth":0}`,
+		dir + "agent-x.jsonl": lines(record("x")), dir + "agent-x.meta.json": `{"agentId":"x","parentAgentId":null,"depth":0,"description":" Look at\nit "}`,
 		dir + "agent-y.jsonl": lines(record("y")), dir + "agent-y.meta.json": `{"agentId":"y","parentAgentId":"x","depth":1}`,
 		dir + "agent-z.jsonl": lines(record("z")),
 	})
@@ -303,6 +303,10 @@ func TestSubagents(t *testing.T) {
 		}
 		if events := read(t, src); events[0].Body.Speaker != session.Injected || events[0].Body.Title != nil {
 			t.Errorf("%s: the task is of speaker %d", name, events[0].Body.Speaker)
+		}
+		title, ok, err := New().Title(t.Context(), src)
+		if described := map[string]string{"agent-x": "Look at it"}[name]; title != described || ok != (described != "") || err != nil {
+			t.Errorf("%s: the title is %q, %v, %v", name, title, ok, err)
 		}
 	}
 }
