@@ -32,6 +32,7 @@ import (
 	"github.com/yorehq/yore/reader/claude"
 	"github.com/yorehq/yore/reader/codex"
 	"github.com/yorehq/yore/reader/copilot"
+	"github.com/yorehq/yore/reader/cursor"
 	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/reader/gemini"
 	"github.com/yorehq/yore/reader/kimi"
@@ -225,7 +226,7 @@ func agents() string {
 
 // Readers returns a reader for every agent that this build knows.
 func Readers() []reader.Reader {
-	return []reader.Reader{dsh.New(), claude.New(), codex.New(), pi.New(), copilot.New(), kimi.New(), gemini.New(), qwen.New(), archive.New()}
+	return []reader.Reader{dsh.New(), claude.New(), codex.New(), pi.New(), copilot.New(), kimi.New(), gemini.New(), qwen.New(), cursor.New(), archive.New()}
 }
 
 // DefaultSources returns where the known agents keep their sessions, whether or
