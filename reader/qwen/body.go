@@ -24,9 +24,6 @@ var reminders = [...][2]string{{"<system-reminder>", "</system-reminder>"}}
 // startup is how the context begins that every session is given.
 const startup = "This is the Qwen Code. We are setting up the context"
 
-// snapshot marks the summary that a compaction puts in the place of what it drops.
-const snapshot = "<state_snapshot>"
-
 // typed returns what a person said of the texts of a message: without the agent's
 // reminders and without the context that it gives to every session.
 func typed(list []session.Block) []session.Block {

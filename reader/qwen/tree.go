@@ -55,7 +55,7 @@ func (t *tree) context(leaf *node) []int64 {
 		}
 		out = append(out, n.seqs...)
 	}
-	return out
+	return out[max(0, len(out)-maxSelected):]
 }
 
 // behind reports whether a record lies on the path to another one.
