@@ -90,9 +90,15 @@ func (r *Resolver) byCallID(ctx context.Context, workspace string, call Call) (*
 	if id == "" || r.calls == nil {
 		return nil, nil
 	}
+	return r.await(ctx, workspace, PendingCall{Agent: claude, ID: id, Tool: call.Tool, Args: call.Args}, call.asksOwn())
+}
+
+// await looks for a call in the logs; with patience again and again, for as long
+// as a log may lag behind.
+func (r *Resolver) await(ctx context.Context, workspace string, call PendingCall, patience bool) (*session.Key, error) {
 	for look := 1; ; look++ {
-		key, err := r.pending(ctx, workspace, PendingCall{Agent: claude, ID: id, Tool: call.Tool, Args: call.Args})
-		if key != nil || err != nil || look == looks || !call.asksOwn() {
+		key, err := r.pending(ctx, workspace, call)
+		if key != nil || err != nil || look == looks || !patience {
 			return key, err
 		}
 		select {
@@ -147,7 +153,8 @@ func (r *Resolver) byPendingCall(ctx context.Context, workspace string, call Cal
 	if !readable || call.callID() != "" || call.thread() != "" {
 		return nil, nil
 	}
-	return r.pending(ctx, workspace, PendingCall{Agent: agent, Tool: call.Tool, Args: call.Args})
+	// Kimi Code writes a call down a moment after it has made it.
+	return r.await(ctx, workspace, PendingCall{Agent: agent, Tool: call.Tool, Args: call.Args}, agent == session.Kimi && r.calls != nil && call.asksOwn())
 }
 
 // known returns the key if it is that of a session in the workspace.

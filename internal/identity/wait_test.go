@@ -59,3 +59,43 @@ func TestWaitsForTheTranscriptOnlyWhenTheOwnSessionIsAsked(t *testing.T) {
 		})
 	}
 }
+
+// lateLogs hold a pending call of one agent after a while.
+type lateLogs struct {
+	from  time.Time
+	agent session.Agent
+}
+
+func (l lateLogs) FindCall(_ context.Context, _ string, call PendingCall) ([]session.Key, error) {
+	if call.Agent != l.agent || time.Now().Before(l.from) {
+		return nil, nil
+	}
+	return []session.Key{{Agent: l.agent, ID: "me"}}, nil
+}
+
+// Kimi Code's log lags behind its calls; for an agent whose log does not, nobody
+// waits.
+func TestWaitsForALogThatLags(t *testing.T) {
+	for _, c := range []struct {
+		client, tool string
+		agent        session.Agent
+		want         bool
+		most         time.Duration
+	}{
+		{"kimi-code", "session_trace", session.Kimi, true, time.Second},
+		{"kimi-code", "session_search", session.Kimi, false, 0},
+		{"pi", "session_trace", session.Pi, false, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, err := New(Options{Workspace: "/w", Finder: anyone{}, Calls: lateLogs{time.Now().Add(300 * time.Millisecond), c.agent}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			got, err := r.Caller(t.Context(), Call{Client: c.client, Tool: c.tool, Args: json.RawMessage(`{}`)})
+			if took := time.Since(start); err != nil || (got.Session != nil) != c.want || took > c.most {
+				t.Errorf("%s, %s: %+v, %v after %v", c.client, c.tool, got, err, took)
+			}
+		})
+	}
+}
