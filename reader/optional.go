@@ -30,6 +30,21 @@ type CallFinder interface {
 	FindCall(ctx context.Context, root, workspace, callID string) (session.ID, bool, error)
 }
 
+// OpenCall is a tool call that has no result yet.
+type OpenCall struct {
+	Session session.ID
+	Name    string
+	Args    string // JSON, as recorded
+}
+
+// OpenCaller is implemented by readers that hold back what is not finished, so
+// that reading a session does not show the calls that are being made in it.
+type OpenCaller interface {
+	// OpenCalls returns the calls that are open in the sessions of a shelf that
+	// changed last; how many it looks at is bounded.
+	OpenCalls(ctx context.Context, path string) ([]OpenCall, error)
+}
+
 // Resumer is implemented by readers whose agent can take a session up again.
 type Resumer interface {
 	// ResumeCommand returns the shell command that does so, from any directory

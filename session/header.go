@@ -27,15 +27,17 @@ type Agent string
 
 // The agents that have a reader.
 const (
-	DSH     Agent = "dsh"
-	Claude  Agent = "claude-code"
-	Codex   Agent = "codex"
-	Pi      Agent = "pi"
-	Gemini  Agent = "gemini-cli"
-	Qwen    Agent = "qwen-code"
-	Cursor  Agent = "cursor"
-	Copilot Agent = "copilot"
-	Kimi    Agent = "kimi-code"
+	DSH      Agent = "dsh"
+	Claude   Agent = "claude-code"
+	Codex    Agent = "codex"
+	Pi       Agent = "pi"
+	Gemini   Agent = "gemini-cli"
+	Qwen     Agent = "qwen-code"
+	Cursor   Agent = "cursor"
+	Copilot  Agent = "copilot"
+	Kimi     Agent = "kimi-code"
+	OpenCode Agent = "opencode"
+	Kilo     Agent = "kilo"
 )
 
 // Key identifies a session within one workspace.

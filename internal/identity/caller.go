@@ -43,6 +43,10 @@ func (c Call) agent() (agent session.Agent, readable bool) {
 		return copilot, true
 	case string(session.Kimi):
 		return session.Kimi, true
+	case "opencode":
+		return session.OpenCode, true
+	case "kilo":
+		return session.Kilo, true
 	case geminiClient:
 		return session.Gemini, true
 	}

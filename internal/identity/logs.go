@@ -73,7 +73,10 @@ func (l *Logs) FindCall(ctx context.Context, workspace string, call PendingCall)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var found []session.Key
+	found, sources, err := l.onShelves(ctx, workspace, call, sources)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range l.choose(workspace, call.Agent, sources) {
 		open, err := l.follow(ctx, s)
 		if err != nil {
@@ -87,6 +90,38 @@ func (l *Logs) FindCall(ctx context.Context, workspace string, call PendingCall)
 		}
 	}
 	return found, nil
+}
+
+// onShelves asks the readers that hold back what is unfinished, once for each
+// shelf, and returns the sources that are left.
+func (l *Logs) onShelves(ctx context.Context, workspace string, call PendingCall, sources []reader.Source) (found []session.Key, left []reader.Source, err error) {
+	asked := map[string][]reader.OpenCall{}
+	for _, s := range sources {
+		r := l.readers[s.Agent]
+		caller, ok := r.(reader.OpenCaller)
+		if !ok || !reader.OnShelf(r, s.Root, s.Path) {
+			left = append(left, s)
+			continue
+		}
+		if s.Header.Cwd != workspace || call.Agent != "" && s.Agent != call.Agent {
+			continue
+		}
+		file := reader.FileOf(s.Path)
+		open, known := asked[file]
+		if !known {
+			open, err = caller.OpenCalls(ctx, file)
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
+			asked[file] = open // none, if it cannot be read
+		}
+		for _, o := range open {
+			if o.Session == s.Header.ID && call.matches(o.Name, o.Args) && !slices.Contains(found, s.Header.Key()) {
+				found = append(found, s.Header.Key())
+			}
+		}
+	}
+	return found, left, nil
 }
 
 // byID asks the readers that can find a call by its id.

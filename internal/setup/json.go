@@ -26,6 +26,8 @@ func (p Places) claudeFile() string {
 // jsonFile is the form of most agents: strict JSON, servers by name in
 // "mcpServers". They differ in what an entry says beside its command.
 type jsonFile struct {
+	key        string  // of the object of the servers; "": mcpServers
+	joined     bool    // "command" is a list of the program and its arguments, and "environment" is what others call "env"
 	kind, also string  // what "type" says of a server that is a program, and another word for it; "": nothing
 	env        bool    // an empty "env" is written too
 	extra      []extra // settings that every entry gets, in order
@@ -80,7 +82,7 @@ func uncommented(text []byte) []byte {
 	return out
 }
 
-const serversKey = "mcpServers"
+func (f jsonFile) servers() string { return or(f.key, "mcpServers") }
 
 // member is one name and value of an object, as offsets into its text.
 type member struct {
@@ -155,18 +157,18 @@ type block struct {
 	open, closed int
 }
 
-// servers finds the object of the servers; ok is false if there is none.
-func servers(text []byte) (top, in block, ok bool, err error) {
+// find finds the object of the servers; ok is false if there is none.
+func (f jsonFile) find(text []byte) (top, in block, ok bool, err error) {
 	if top.members, top.open, top.closed, err = document(text); err != nil {
 		return top, in, false, err
 	}
-	i, ok := named(top.members, serversKey)
+	i, ok := named(top.members, f.servers())
 	if !ok {
 		return top, in, false, nil
 	}
 	m := top.members[i]
 	if text[m.start] != '{' {
-		return top, in, false, flawed(lineAt(text, m.start), "%s is no object", serversKey)
+		return top, in, false, flawed(lineAt(text, m.start), "%s is no object", f.servers())
 	}
 	in.open = m.start + 1
 	in.members, in.closed, err = members(text, m.start)
@@ -202,7 +204,17 @@ func (f jsonFile) entry(name string, text []byte) entry {
 			err = json.Unmarshal(value, &kind)
 			e.other = e.other || kind != "" && kind != "stdio" && kind != f.kind && kind != f.also
 		case "command":
-			err = json.Unmarshal(value, &e.Command)
+			if !f.joined {
+				err = json.Unmarshal(value, &e.Command)
+				break
+			}
+			var words []string
+			if err = json.Unmarshal(value, &words); err == nil && len(words) > 0 {
+				e.Command, e.Args = words[0], words[1:]
+			}
+		case "environment":
+			err = json.Unmarshal(value, &e.Env)
+			e.other = e.other || !f.joined
 		case "args":
 			err = json.Unmarshal(value, &e.Args)
 		case "env":
@@ -244,12 +256,18 @@ func (f jsonFile) object(s Server) (json.RawMessage, error) {
 	if f.kind != "" {
 		err = put("type", f.kind)
 	}
-	err = errors.Join(err, put("command", s.Command), put("args", s.Args))
+	env := "env"
+	if f.joined {
+		env = "environment"
+		err = errors.Join(err, put("command", append([]string{s.Command}, s.Args...)))
+	} else {
+		err = errors.Join(err, put("command", s.Command), put("args", s.Args))
+	}
 	switch {
 	case len(s.Env) > 0:
-		err = errors.Join(err, put("env", s.Env))
+		err = errors.Join(err, put(env, s.Env))
 	case f.env:
-		err = errors.Join(err, put("env", map[string]string{}))
+		err = errors.Join(err, put(env, map[string]string{}))
 	}
 	for _, x := range f.extra {
 		err = errors.Join(err, put(x.name, json.RawMessage(x.value)))
@@ -261,7 +279,7 @@ func (f jsonFile) object(s Server) (json.RawMessage, error) {
 func (f jsonFile) entries(text []byte) ([]entry, error) {
 	_, text = f.bare(text)
 	text = orEmpty(text)
-	top, in, _, err := servers(text)
+	top, in, _, err := f.find(text)
 	if err != nil {
 		return nil, err
 	}
@@ -298,9 +316,9 @@ func (f jsonFile) without(text []byte, name string) (any, error) {
 	if err := d.Decode(&doc); err != nil {
 		return nil, flawed(0, "%s", err)
 	}
-	if list, ok := doc[serversKey].(map[string]any); ok {
+	if list, ok := doc[f.servers()].(map[string]any); ok {
 		if delete(list, name); len(list) == 0 {
-			delete(doc, serversKey)
+			delete(doc, f.servers())
 		}
 	}
 	return doc, nil
@@ -326,7 +344,7 @@ func (f jsonFile) add(text []byte, s Server) ([]byte, error) {
 		text = append(bytes.Clone(text), orEmpty(nil)...)
 	}
 	_, bare := f.bare(text)
-	top, in, ok, err := servers(bare)
+	top, in, ok, err := f.find(bare)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +355,7 @@ func (f jsonFile) add(text []byte, s Server) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, prefix, key, encoded := top, outer, serversKey, any(map[string]json.RawMessage{s.Name: value})
+	at, prefix, key, encoded := top, outer, f.servers(), any(map[string]json.RawMessage{s.Name: value})
 	if ok {
 		at, key, encoded = in, s.Name, value
 		prefix, flat = indent(bare, in, outer+unit)
@@ -387,7 +405,7 @@ func splice(a []byte, b string, c []byte) []byte {
 func (f jsonFile) remove(text []byte, name string) ([]byte, error) {
 	mark, text := unmark(text)
 	_, bare := f.bare(text)
-	_, in, _, err := servers(bare)
+	_, in, _, err := f.find(bare)
 	if err != nil {
 		return nil, err
 	}

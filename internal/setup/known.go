@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -24,6 +25,7 @@ func all() []known {
 		{agent: DSH, variable: "DSH_HOME", home: ".dsh", name: patchFile, format: yamlFile{}},
 		{agent: Pi, variable: "PI_CODING_AGENT_DIR", home: filepath.Join(".pi", "agent"), name: "mcp.json", format: piForm()},
 		{agent: Copilot, variable: "COPILOT_HOME", home: ".copilot", name: "mcp-config.json", format: copilotForm()},
+		{agent: OpenCode, variable: "XDG_CONFIG_HOME", home: ".config", file: Places.openCodeFile, format: openCodeForm()},
 		{agent: Kimi, variable: "KIMI_CODE_HOME", home: ".kimi-code", name: "mcp.json", format: kimiForm()},
 		{agent: Gemini, variable: "GEMINI_CLI_HOME", folder: ".gemini", file: Places.geminiFile, format: geminiForm()}, // the variable moves the user's home
 		{agent: Qwen, variable: "QWEN_HOME", home: ".qwen", name: "settings.json", format: geminiForm()},
@@ -50,6 +52,22 @@ func cursorForm() jsonFile { return jsonFile{comments: true} }
 
 func (p Places) geminiFile() string {
 	return filepath.Join(p.home(Gemini), ".gemini", "settings.json")
+}
+
+// OpenCode (1.18.33), by its schema: an entry says in one list what is started.
+func openCodeForm() jsonFile {
+	return jsonFile{key: "mcp", joined: true, kind: "local", comments: true}
+}
+
+// openCodeFile is the one of the files that OpenCode reads, or the one it would make.
+func (p Places) openCodeFile() string {
+	dir := filepath.Join(p.home(OpenCode), "opencode")
+	for _, name := range []string{"opencode.json", "opencode.jsonc"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return filepath.Join(dir, name)
+		}
+	}
+	return filepath.Join(dir, "opencode.json")
 }
 
 // of finds an agent.

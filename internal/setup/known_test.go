@@ -40,6 +40,18 @@ func TestForms(t *testing.T) {
   }
 }
 `,
+		OpenCode: `{
+  "mcp": {
+    "yore": {
+      "type": "local",
+      "command": [
+        "/opt/yore",
+        "mcp"
+      ]
+    }
+  }
+}
+`,
 		Kimi: `{
   "mcpServers": {
     "yore": {

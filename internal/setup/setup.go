@@ -35,6 +35,8 @@ const (
 	Gemini  Agent = "gemini"
 	Qwen    Agent = "qwen"
 	Cursor  Agent = "cursor"
+
+	OpenCode Agent = "opencode"
 )
 
 // Server is an MCP server as an agent's configuration describes it.
