@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,7 +10,8 @@ import (
 // ShellCommand writes a command for a POSIX shell: the words, run in dir if
 // that is not empty. Each word stands for itself whatever is in it. What could
 // not be pasted into a terminal as it is (control and formatting characters,
-// ill-formed text) is refused with "".
+// ill-formed text) is refused with "", and so is a dir that is relative to one
+// that nobody knows.
 func ShellCommand(dir string, words ...string) string {
 	var quoted []string
 	for _, w := range words {
@@ -22,10 +24,8 @@ func ShellCommand(dir string, words ...string) string {
 	switch {
 	case dir == "":
 		return command
-	case !pastable(dir):
+	case !pastable(dir), !strings.HasPrefix(dir, "/") && !filepath.IsAbs(dir):
 		return ""
-	case strings.HasPrefix(dir, "-"):
-		return "cd -- " + shellWord(dir) + " && " + command
 	}
 	return "cd " + shellWord(dir) + " && " + command
 }

@@ -17,7 +17,8 @@ func TestShellCommand(t *testing.T) {
 	}{
 		{"", []string{"agent", "--resume", "s-1.a_b"}, "agent --resume s-1.a_b"},
 		{"/w/it's here", []string{"agent", "x"}, `cd '/w/it'\''s here' && agent x`},
-		{"-", []string{"agent"}, "cd -- - && agent"},
+		{"-", []string{"agent"}, ""},
+		{"proj", []string{"agent"}, ""},
 		{"", []string{"agent", ""}, "agent ''"},
 		{"", []string{"agent", "$(touch x)`y`;&|"}, "agent '$(touch x)`y`;&|'"},
 		{"", []string{"agent", "a\nrm -rf b"}, ""},

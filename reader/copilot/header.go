@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/jsonl"
@@ -33,8 +34,13 @@ func identify(ctx context.Context, f io.ReaderAt, size int64, root, path string)
 	if h.ID == "" {
 		h.ID = session.ID(nameOfFile(file))
 	}
+	notes := notesOf(file)
 	if h.Cwd == "" {
-		h.Cwd = notesOf(file)["cwd"]
+		h.Cwd = notes["cwd"]
+	}
+	// A fork states its origin's start; its folder was made when it was.
+	if made, err := time.Parse(time.RFC3339, notes["created_at"]); err == nil {
+		h.CreatedAt = max(h.CreatedAt, made.UnixMilli())
 	}
 	if p := partOf(path); p.Name != "" {
 		return identifyPart(ctx, f, size, path, p, h)

@@ -299,6 +299,23 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// A fork's file states the start of its origin; its own is told beside it. So an
+// origin that was rewound and went on later stays the origin.
+func TestForkIsMadeLater(t *testing.T) {
+	src := source(t, rel, lines(first, user(1, "one")))
+	for note, want := range map[string]int64{
+		"created_at: 2026-01-01T09:30:00.250Z": nine + 30*60_000 + 250,
+		"created_at: 2026-01-01T08:59:59.000Z": nine,
+		"created_at: yesterday":                nine,
+	} {
+		put(t, filepath.Join(filepath.Dir(src.Path), notesName), "id: "+id+"\n"+note+"\nname: x\n")
+		h, err := New().Identify(context.Background(), src.Root, src.Path)
+		if h.CreatedAt != want || err != nil {
+			t.Errorf("%s: created at %d, %v, want %d", note, h.CreatedAt, err, want)
+		}
+	}
+}
+
 // A fork keeps the ids and times of what it copies, and its file states the start
 // of its origin: copies are found by the ids.
 func TestForkKeepsNativeIDs(t *testing.T) {
