@@ -94,3 +94,50 @@ func TestUncommented(t *testing.T) {
 		}
 	}
 }
+
+func TestUntrailed(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":[1,2,],"b":{"c":",}",},}`: `{"a":[1,2 ],"b":{"c":",}" } }`,
+		"[1, \r\n]":                     "[1  \r\n]",
+		"{,}":                           "{,}", "[,]": "[,]", "[1,,]": "[1,,]", `{"a":,}`: `{"a":,}`, ",}": ",}", `",]`: `",]`, `["\",]"]`: `["\",]"]`,
+	} {
+		text := []byte(in)
+		untrailed(text)
+		if string(text) != want {
+			t.Errorf("%q becomes %q, want %q", in, text, want)
+		}
+	}
+}
+
+// OpenCode takes commas behind the last of a list; they stay where they are.
+func TestTrailingCommas(t *testing.T) {
+	home := t.TempDir()
+	target, err := Places{Home: home}.User(OpenCode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(target.Path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const head, tail = "{\n  \"mcp\": {\n    \"probe\": {\"type\": \"local\", \"command\": [\"p\",],}", ", // mine\n  },\n}\n"
+	if err := os.WriteFile(target.Path, []byte(head+tail), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := target.Write(Server{Name: "yore", Command: "/bin/yore", Args: []string{"mcp"}}, false); err != nil {
+		t.Fatal(err)
+	}
+	const entry = ",\n    \"yore\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"/bin/yore\",\n        \"mcp\"\n      ]\n    }"
+	if diff := cmp.Diff(head+entry+tail, readText(t, target.Path)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Something else has changed meanwhile, so that the entry itself is taken out.
+	if err := os.WriteFile(target.Path, []byte("// later\n"+readText(t, target.Path)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := target.Undo("yore", func(string) bool { return true }, false); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("// later\n"+head+tail, readText(t, target.Path)); diff != "" {
+		t.Errorf("undone (-want +got):\n%s", diff)
+	}
+}

@@ -32,20 +32,49 @@ type jsonFile struct {
 	env        bool    // an empty "env" is written too
 	extra      []extra // settings that every entry gets, in order
 	comments   bool    // the file may hold comments
+	trailing   bool    // and commas behind the last of a list or an object
 	lists      bool    // "mcp" beside the servers lists those that run and those that do not
 }
 
 // extra is a setting of an entry: its name and its JSON.
 type extra struct{ name, value string }
 
-// bare returns a text without its byte order mark, its comments blanked where it
-// may have some: it keeps its length and its lines.
+// bare returns a text without its byte order mark, its comments and its last
+// commas blanked where it may have some: it keeps its length and its lines.
 func (f jsonFile) bare(text []byte) (mark, rest []byte) {
 	mark, rest = unmark(text)
 	if f.comments {
 		rest = uncommented(rest)
 	}
+	if f.trailing {
+		untrailed(rest)
+	}
 	return mark, rest
+}
+
+// untrailed puts spaces in the place of the commas of a text without comments
+// that stand between a value and a closing bracket.
+func untrailed(text []byte) {
+	var last, before byte // the latest characters that are no space
+	at := 0               // of the latest
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '}', ']':
+			if last == ',' && bytes.IndexByte([]byte("{[,:\x00"), before) < 0 {
+				text[at] = ' '
+			}
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		}
+		before, last, at = last, c, i
+	}
 }
 
 // uncommented returns a text in which spaces stand for the comments.

@@ -54,9 +54,10 @@ func (p Places) geminiFile() string {
 	return filepath.Join(p.home(Gemini), ".gemini", "settings.json")
 }
 
-// OpenCode (1.18.33), by its schema: an entry says in one list what is started.
+// OpenCode (1.18.33), by its schema: an entry says in one list what is started. It
+// takes commas behind the last of a list.
 func openCodeForm() jsonFile {
-	return jsonFile{key: "mcp", joined: true, kind: "local", comments: true}
+	return jsonFile{key: "mcp", joined: true, kind: "local", comments: true, trailing: true}
 }
 
 // openCodeFile is the one of the files that OpenCode reads, or the one it would make.
