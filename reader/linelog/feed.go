@@ -25,6 +25,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 type line struct {
 	jsonl.Line
 	ended bool // by a newline
+	later bool // it is the rest of a line: what is before it was taken earlier
 }
 
 // feed cuts a part of a file into lines.
@@ -32,18 +33,23 @@ type feed struct {
 	lines *jsonl.Lines
 	x     jsonl.Index
 	at    int64 // behind the latest line
+	later bool  // at lies within a line
 	ended bool
 }
 
 func newFeed(f io.ReaderAt, at, size int64) *feed {
 	lines := jsonl.NewLines(nil, Kept())
 	lines.Reset(io.NewSectionReader(f, at, max(0, size-at)), at)
-	return &feed{lines: lines, at: at}
+	before := []byte{'\n'}
+	if at > 0 {
+		_, _ = f.ReadAt(before, at-1) // a file that cannot be read says so at its lines
+	}
+	return &feed{lines: lines, at: at, later: before[0] != '\n'}
 }
 
-// next returns the next line, or io.EOF. A tail without a newline is taken when
-// it is made of whole objects, for a closed object cannot grow: what follows on
-// the same line is read as if it stood on its own.
+// next returns the next line, or io.EOF. Of a tail without a newline the whole
+// objects at its beginning are taken, for a closed object cannot grow; the rest
+// gives later what it would have given behind them.
 func (s *feed) next(ctx context.Context) (line, error) {
 	if err := ctx.Err(); err != nil {
 		return line{}, err
@@ -51,36 +57,57 @@ func (s *feed) next(ctx context.Context) (line, error) {
 	if s.ended {
 		return line{}, io.EOF
 	}
+	later := s.later
+	s.later = false
 	l, err := s.lines.Next()
 	if err == nil {
 		s.at = l.End
-		return line{l, true}, nil
+		return line{l, true, later}, nil
 	}
 	if !errors.Is(err, io.EOF) {
 		return line{}, err
 	}
 	s.ended = true
 	text, whole := s.lines.Unfinished()
-	if !whole || !closed(text) {
+	if whole {
+		text = text[:s.closed(text, later)]
+	}
+	if !whole || len(text) == 0 {
 		return line{}, io.EOF
 	}
 	start := s.lines.Offset()
 	s.at = start + int64(len(text))
-	return line{jsonl.Line{Text: text, Start: start, End: s.at}, false}, nil
+	return line{jsonl.Line{Text: text, Start: start, End: s.at}, false, later}, nil
 }
 
-// closed reports whether a text is made of whole objects.
-func closed(text []byte) bool {
-	if text = bytes.TrimRight(text, " \t\r"); len(text) == 0 || text[len(text)-1] != '}' {
-		return false
+// closed returns how many bytes the whole objects at the beginning of a text
+// take, with the blanks behind them if nothing else follows.
+func (s *feed) closed(text []byte, later bool) int {
+	if later && torn(text) {
+		return 0
 	}
-	values, rest := jsonl.Values(text)
+	values, _ := s.x.Values(text)
+	n := 0
 	for _, v := range values {
 		if !jsonl.IsObject(v) {
-			return false
+			break
 		}
+		n = cap(text) - cap(v) + len(v)
 	}
-	return len(values) > 0 && len(rest) == 0
+	if n > 0 && len(bytes.TrimLeft(text[n:], blanks)) == 0 {
+		return len(text)
+	}
+	return n
+}
+
+// blanks may stand between values; NULs may not, they stand around a line.
+const blanks = " \t\r"
+
+// torn reports whether the rest of a line begins with NULs, behind which nothing
+// on that line is read as a value.
+func torn(rest []byte) bool {
+	rest = bytes.TrimLeft(rest, blanks)
+	return len(rest) > 0 && rest[0] == 0
 }
 
 // piece is one value of a line, or what is left of it that is none.
@@ -93,8 +120,16 @@ type piece struct {
 // pieces takes a line apart. An empty line has none. The values are valid until
 // the next line.
 func (s *feed) pieces(l *line) []piece {
-	text := bytes.TrimPrefix(l.Text, byteOrderMark)
+	text := l.Text
+	if !l.later {
+		text = bytes.TrimPrefix(text, byteOrderMark)
+	}
 	values, rest := s.x.Values(text)
+	if l.later && torn(text) {
+		if values, rest = nil, bytes.Trim(text, "\x00\n"+blanks); len(rest) == 0 {
+			return nil
+		}
+	}
 	if len(values) == 0 && len(rest) == 0 {
 		if lost := l.Text == nil && l.End-l.Start > 1; lost || len(bytes.TrimSpace(text)) > 0 {
 			// Nothing but NULs, or nothing that could be kept.

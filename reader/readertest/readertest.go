@@ -1,6 +1,6 @@
 // Package readertest holds what every reader.Reader must satisfy, as tests that
 // a reader's own package calls with sample logs: resumption, stable numbers,
-// revisions, windows, cancellation and bounded memory.
+// revisions, windows, cancellation, extremes and bounded memory.
 //
 // It knows no format: it copies a sample root, cuts, grows and rewrites the
 // primary files as bytes, and compares what the reader makes of them. Start at
@@ -28,6 +28,7 @@ import (
 func Run(t *testing.T, r reader.Reader, roots ...string) {
 	t.Helper()
 	sound := 0
+	var files []reader.Source
 	for _, root := range roots {
 		for _, src := range Discover(t, r, root) {
 			if _, _, err := ReadFrom(r, src, reader.Position{}); err != nil {
@@ -35,6 +36,9 @@ func Run(t *testing.T, r reader.Reader, roots ...string) {
 			}
 			sound++
 			file, part := reader.SplitPart(src.Path)
+			if part == "" {
+				files = append(files, src)
+			}
 			rel, _ := filepath.Rel(root, file)
 			t.Run(filepath.Base(root)+"/"+filepath.ToSlash(filepath.Dir(rel))+"/"+part, func(t *testing.T) {
 				t.Run("grow", func(t *testing.T) { Grow(t, r, src) })
@@ -51,6 +55,9 @@ func Run(t *testing.T, r reader.Reader, roots ...string) {
 	}
 	if sound == 0 {
 		t.Fatal("no sound session below the roots")
+	}
+	if src, ok := largest(files); ok {
+		t.Run("extremes", func(t *testing.T) { Extremes(t, r, src) })
 	}
 }
 
