@@ -113,7 +113,7 @@ func tools() []tool {
 		run:       (*Set).traceEvent,
 	}, {
 		Tool: Tool{Name: "session_event_read", Title: "Read an event", Class: Parallel, MaxResultChars: true, Description: "" +
-			"Read one event of a past session exactly as logged, in full, with neighbours."},
+			"Read one event of a past session exactly as logged but for masked credentials, in full, with neighbours."},
 		arguments: []argument{
 			target, seq,
 			{name: "before", kind: aInteger, about: "how many events before it to show"},

@@ -33,7 +33,8 @@ func (a *app) archiveCommand() *cobra.Command {
 		Short: "Keep copies of sessions before their agents delete them",
 		Long: `Archive copies the sessions of a workspace into a folder of yours, with every
 event exactly as it was logged: only what is new since the last time, and whole
-files at once. Some agents delete logs after a while; ` + "`yore doctor`" + ` names those that
+files at once. The copies are true: credentials in them are not masked, as they are
+in whatever yore shows of them, so keep the folder to yourself. Some agents delete logs after a while; ` + "`yore doctor`" + ` names those that
 are due.
 
 The folder is the one of --dir, of YORE_ARCHIVE, or of archive = "DIR" in the

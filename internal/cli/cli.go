@@ -174,7 +174,7 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
 3 answered in part, 130 interrupted.`,
 		Example: `  yore search linker fails            sessions that speak of it, best first
   yore events 5ae95e linker           the events of one of them
-  yore read 5ae95e 12 -C 2            event 12 exactly as logged, and its neighbours
+  yore read 5ae95e 12 -C 2            event 12 as logged, and its neighbours
   yore demo                           a tour over samples, without any set-up`,
 		Args:                  func(root *cobra.Command, args []string) error { return unknownCommand(root, args) },
 		RunE:                  func(root *cobra.Command, _ []string) error { return root.Help() },

@@ -288,7 +288,12 @@ func (a *app) form(o showOptions, t render.Transcript, total int64) form {
 	switch {
 	case o.json:
 		return form{-1, func() error { return a.emitLine(t.JSON(total)) }, func(p query.Passage) error { return a.emitLine(render.PassageJSON(p)) },
-			func(int, int) error { return nil }}
+			func(_, masked int) error {
+				if masked == 0 {
+					return nil
+				}
+				return a.emitLine(render.MaskedJSON(masked))
+			}}
 	case o.html:
 		return form{-1, func() error { return a.emit(t.HTMLHead()) }, func(p query.Passage) error { return a.emit(t.HTML(p)) },
 			func(_, masked int) error { return a.emit(t.HTMLFoot(masked)) }}

@@ -258,6 +258,15 @@ func (t Transcript) JSON(total int64) []byte {
 	}{sessionOf(t.Info), total, t.Resume})
 }
 
+// MaskedJSON is how a session in JSON ends if credentials in it are masked:
+//
+//	{"masked":n}
+func MaskedJSON(n int) []byte {
+	return encode(struct {
+		Masked int `json:"masked"`
+	}{n})
+}
+
 // PassageJSON is
 //
 //	{"event":{"seq","type","surface","time"},"ordinal","role","tool"?,"shadowed_by"?,

@@ -41,3 +41,24 @@ func TestNoScreenLeaks(t *testing.T) {
 		}
 	}
 }
+
+// The status row says how many are masked; where none is, nothing.
+func TestScreensCountTheMasked(t *testing.T) {
+	s := newStage(t)
+	a, b := masktest.All()[2].Text(), masktest.All()[3].Text()
+	s.put(header("two"), "walnut", "walnut "+a, "plain", b+"\nwalnut")
+	s.put(header("none"), "hazel", "hazel of no interest")
+	s.open(nil)
+	s.size(140, 40)
+	s.write("hazel")
+	s.lacks("masked")
+	s.keys("enter")
+	s.lacks("masked")
+	s.keys("esc")
+	s.keys("esc")
+	s.write("walnut")
+	s.keys("enter")
+	s.sees("2 credentials masked")
+	s.keys("r")
+	s.sees("1 credential masked")
+}

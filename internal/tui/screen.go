@@ -179,6 +179,12 @@ func (m *Model) statusRow() line {
 	} else if m.filters.chosen[byType]+m.filters.chosen[byState] > 0 && strings.TrimSpace(m.input.Value()) == "" {
 		left = say(faint, "event type and state choose among hits: type a query")
 	}
+	if note := maskedNote(m.masked()); note != "" {
+		if left.cells() > 0 {
+			left = join(left, say(faint, " · "))
+		}
+		left = join(left, say(faint, note))
+	}
 	right := m.fresh.status(m.width)
 	if left.cells() == 0 {
 		return right.fit(m.width)

@@ -11,6 +11,7 @@ import (
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
 )
 
 // foldedPoints is how much of an event's text a panel shows at first.
@@ -36,6 +37,7 @@ type panel struct {
 	Raw           string
 	Whole         string // the page of its text
 	Relations     []relation
+	Notes         []string
 }
 
 // relation is one of an event's relations.
@@ -61,7 +63,7 @@ func (p *pages) describe(ctx context.Context, o *opened, seq int64, asked string
 		Seq: seq, Type: render.Line(w.Entry.Type, 100), State: w.Entry.State.String(), Time: w.Entry.Time,
 		Points: int64(utf8.RuneCountInString(w.Entry.Text)), Bytes: len(w.Event.Native), Reconstructed: w.Event.Event.Reconstructed,
 		Link: eventLink(head, seq), Raw: link(head, strconv.FormatInt(seq, 10)+"/raw", nil), Whole: link(head, strconv.FormatInt(seq, 10)+"/text", nil),
-		Who: "Event", Role: "other",
+		Who: "Event", Role: "other", Notes: notes(session.Coverage{}, w.Entry.Masked),
 	}
 	if ordinal, err := o.grant.OrdinalOf(ctx, seq); err == nil && ordinal >= 0 {
 		list, err := o.grant.Passages(ctx, ordinal, 1, 0)

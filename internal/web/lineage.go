@@ -8,6 +8,7 @@ import (
 	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
 )
 
 // node is one session of a lineage, or the marker of what may not be seen, with
@@ -112,6 +113,7 @@ type lineagePage struct {
 	Nodes         []node
 	Width, Height int
 	Cut           int // descendants that are not drawn
+	Notes         []string
 }
 
 func (p *pages) lineage(w http.ResponseWriter, r *http.Request) {
@@ -131,6 +133,7 @@ func (p *pages) lineage(w http.ResponseWriter, r *http.Request) {
 	out := lineagePage{
 		top:  top{"Lineage of " + render.Line(titleOf(l.Target), 70), "session", ""},
 		Info: l.Target, Path: link(head, "", nil), Kin: kinship(head), Resume: p.resume(head),
+		Notes: notes(session.Coverage{}, render.MaskedLineage(l)),
 	}
 	out.Nodes, out.Width, out.Height, out.Cut = tree(l)
 	out.Width, out.Height = out.Width+32, out.Height+32 // the margin

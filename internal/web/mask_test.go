@@ -56,6 +56,14 @@ func TestNoPageLeaks(t *testing.T) {
 			queue = append(queue, html.UnescapeString(m[1]))
 		}
 	}
+	// Marks could be a session's own words. What is said beside them could not.
+	first := s.get("/s/dsh/kept-1").body
+	if n, row := strings.Count(first, ", masked]"), strings.Count(first, `<span class="masked">1 credential masked</span>`); row < 15 || row > n {
+		t.Errorf("%d rows of a timeline with %d marks say that they mask", row, n)
+	}
+	if one := s.get("/s/dsh/kept-1/1").body; !strings.Contains(one, `<p class="note">1 credential is masked.</p>`) {
+		t.Errorf("the panel of an event does not say that it masks:\n%s", one)
+	}
 	if len(seen) < 100 || masked < 300 || raw < 20 {
 		t.Errorf("only %d pages, %d records and %d marks were seen", len(seen), raw, masked)
 	}

@@ -130,6 +130,7 @@ type sessionPage struct {
 	Later    string
 	Find     string
 	Messages int64
+	Notes    []string // of title and names; each row has its own
 }
 
 // session serves the page of a session or an event.
@@ -145,7 +146,7 @@ func (p *pages) session(w http.ResponseWriter, r *http.Request) {
 	out := sessionPage{
 		top: top{render.Line(titleOf(o.info), 80), "session", ""}, Info: o.info, Path: sessionPath(head.Key()), In: within(head.Cwd),
 		Kin: kinship(head), Resume: p.resume(head), Lineage: link(head, "lineage", nil), At: -1, Seq: -1,
-		Find: strings.TrimSpace(r.URL.Query().Get("q")),
+		Find: strings.TrimSpace(r.URL.Query().Get("q")), Notes: notes(session.Coverage{}, o.info.Masked),
 	}
 	if out.Up, err = p.parent(ctx, head); err != nil {
 		p.fail(w, r, err)
