@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader"
 	format "github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/session"
 )
@@ -74,6 +75,21 @@ func Copies(ctx context.Context, dir string, which func(session.Header) bool) ([
 		return nil
 	})
 	return all, err
+}
+
+// CopyAt returns the copy of a session that which takes, if that is what is at path.
+func CopyAt(ctx context.Context, path string, which func(session.Header) bool) (Copy, bool, error) {
+	root := filepath.Dir(filepath.Dir(filepath.Dir(path)))
+	rel, err := filepath.Rel(root, path)
+	if err != nil || format.New().Classify(filepath.ToSlash(rel), false) != reader.File {
+		return Copy{}, false, nil
+	}
+	h, err := format.New().Identify(ctx, root, path)
+	if fault.IsContext(err) {
+		return Copy{}, false, err
+	}
+	// No agent keeps its own log under that name.
+	return Copy{h, path}, h.ID != "" && which(h) && format.Path(root, h) == path, nil
 }
 
 // Remove removes copies for good, and what an interrupted archiver may have left

@@ -41,8 +41,8 @@ The folder is the one of --dir, of YORE_ARCHIVE, or of archive = "DIR" in the
 configuration file; there is none unless you name one. Once it is configured, its
 sessions are found and read like any other; a session that is still in its
 agent's folder is one with its copy, and the agent's log is used. Nothing is
-written to an agent's folder. What is forgotten (yore forget) is not archived, and
-nothing else is ever deleted from the archive.
+written to an agent's folder. What is forgotten (yore forget) is not archived;
+copies of it that are still there are deleted, and nothing else ever is.
 
 A session whose log cannot be read is skipped and named, and the exit code is 3;
 what the archive has of it stays.`,
@@ -86,9 +86,13 @@ func (a *app) archive(ctx context.Context, o archiveOptions) error {
 	if err != nil {
 		return err
 	}
+	removed, err := a.removeForgotten(ctx)
+	if err != nil {
+		return err
+	}
 	a.partial = len(report.Skips) > 0
 	if o.json {
-		return a.emitLine(reportJSON(a.settings.archive, report))
+		return a.emitLine(reportJSON(removed, a.settings.archive, report))
 	}
 	var b strings.Builder
 	for _, row := range []struct {
@@ -102,8 +106,25 @@ func (a *app) archive(ctx context.Context, o archiveOptions) error {
 			fmt.Fprintf(&b, "%-10s  %d\n", row.name, row.n)
 		}
 	}
+	if removed > 0 {
+		fmt.Fprintf(&b, "%-10s  %d\n", "forgotten", removed)
+	}
 	skipText(&b, report.Skips)
 	return a.emitPainted(b.String())
+}
+
+// removeForgotten removes the copies of forgotten sessions: the archive was not
+// there, or not named, when they were forgotten.
+func (a *app) removeForgotten(ctx context.Context) (int, error) {
+	set, err := forgetList(a.logger).Now()
+	if err != nil || set.Len() == 0 {
+		return 0, err
+	}
+	copies, err := archive.Copies(ctx, a.settings.archive, set.Covers)
+	if err != nil {
+		return 0, err
+	}
+	return len(copies), archive.Remove(copies)
 }
 
 // which tells the sessions of a scope from others.
@@ -159,7 +180,7 @@ func skipsJSON(skips []archive.Skip) []skipJSON {
 
 // reportJSON is a run as one object. It holds paths, ids and reasons, and no
 // text of any session.
-func reportJSON(dir string, r archive.Report) []byte {
+func reportJSON(forgotten int, dir string, r archive.Report) []byte {
 	line, _ := json.Marshal(struct {
 		Dir       string     `json:"dir"`
 		New       int        `json:"new"`
@@ -167,10 +188,11 @@ func reportJSON(dir string, r archive.Report) []byte {
 		Rewritten int        `json:"rewritten"`
 		Unchanged int        `json:"unchanged"`
 		Bytes     int64      `json:"bytes"`
+		Forgotten int        `json:"forgotten,omitempty"` // copies that were deleted
 		Skipped   []skipJSON `json:"skipped"`
 	}{
 		dir, r.Count[archive.Added], r.Count[archive.Continued], r.Count[archive.Rewritten], r.Count[archive.Unchanged],
-		r.Bytes, skipsJSON(r.Skips),
+		r.Bytes, forgotten, skipsJSON(r.Skips),
 	}) // strings and numbers only
 	return line
 }

@@ -47,7 +47,7 @@ inherited, and are named so that you can forget them too.
 
 It says first what goes, and asks; --yes does not ask. Copies in archives are
 deleted, and so are the results that were saved for agents because they were too
-long. The agents' own logs are not touched, since yore never writes there: they
+long; the record of --reveal no longer names them. The agents' own logs are not touched, since yore never writes there: they
 are named, and are yours to delete.
 
 What is forgotten is a list of salted hashes in yore/forgotten in the user's
@@ -120,7 +120,7 @@ func (a *app) forget(ctx context.Context, o forgetOptions) (err error) {
 		return err
 	}
 	defer closing(&err)
-	keys, err := c.keys(ctx, o.ids)
+	keys, err := c.leaving(ctx, o.ids)
 	if err != nil {
 		return err
 	}
@@ -147,8 +147,15 @@ func (a *app) forget(ctx context.Context, o forgetOptions) (err error) {
 	if goes.copies, err = a.copiesOf(ctx, goes.Sessions, keys); err != nil {
 		return err
 	}
+	named := map[session.Key]bool{}
+	for _, key := range keys {
+		named[key] = true
+	}
+	for _, s := range goes.Sessions {
+		named[s.Header.Key()] = true
+	}
 	swept, spillErr := spill.Policy{Dir: a.settings.spill, MaxAge: time.Nanosecond}.Sweep(time.Now().Add(time.Second))
-	if err := errors.Join(archive.Remove(goes.copies), spillErr); err != nil {
+	if err := errors.Join(archive.Remove(goes.copies), a.forgetReveals(named), spillErr); err != nil {
 		return fault.Wrap(fault.Persistence, fmt.Errorf("they are forgotten, but copies of them could not be deleted: %w", err))
 	}
 	a.partial = !done
@@ -158,7 +165,38 @@ func (a *app) forget(ctx context.Context, o forgetOptions) (err error) {
 	return a.emitPainted(goes.report(done))
 }
 
-// copiesOf finds what the archives that are read have of sessions.
+// leaving finds the sessions that are to be forgotten. One that is forgotten
+// already may be named again: what could not be finished then (the program was
+// killed, an archive was not there) is finished now.
+func (c *corpus) leaving(ctx context.Context, ids []string) ([]session.Key, error) {
+	keys, err := c.keys(ctx, ids)
+	if !errors.Is(err, fault.Unauthorized) {
+		return keys, err
+	}
+	known, _, failed := c.Forgotten(ctx)
+	if failed != nil {
+		return nil, failed
+	}
+	keys = nil
+	for _, id := range ids {
+		found, err := c.keys(ctx, []string{id})
+		if errors.Is(err, fault.Unauthorized) {
+			key, unknown := offList(c.History, known, id)
+			if errors.Is(unknown, fault.Unauthorized) {
+				return nil, err
+			}
+			found, err = []session.Key{key}, unknown
+		}
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, found...)
+	}
+	return keys, nil
+}
+
+// copiesOf finds what archives have of sessions: those that are configured, and
+// those that the index remembers.
 func (a *app) copiesOf(ctx context.Context, sessions []yore.Forgettable, keys []session.Key) ([]archive.Copy, error) {
 	goes := map[session.Key]bool{}
 	for _, key := range keys {
@@ -167,18 +205,31 @@ func (a *app) copiesOf(ctx context.Context, sessions []yore.Forgettable, keys []
 	for _, s := range sessions {
 		goes[s.Header.Key()] = true
 	}
+	which := func(h session.Header) bool {
+		return goes[h.Key()] || h.Origin == session.OriginSubagent && goes[session.Key{Agent: h.Agent, ID: h.ParentSession}]
+	}
 	var all []archive.Copy
 	for _, s := range a.settings.sources {
 		if s.Agent != format.Agent {
 			continue
 		}
-		found, err := archive.Copies(ctx, s.Root, func(h session.Header) bool {
-			return goes[h.Key()] || h.Origin == session.OriginSubagent && goes[session.Key{Agent: h.Agent, ID: h.ParentSession}]
-		})
+		found, err := archive.Copies(ctx, s.Root, which)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, found...)
+	}
+	for _, s := range sessions {
+		for _, path := range s.Paths {
+			if slices.ContainsFunc(all, func(c archive.Copy) bool { return c.Path == path }) {
+				continue
+			}
+			if one, ok, err := archive.CopyAt(ctx, path, which); err != nil {
+				return nil, err
+			} else if ok {
+				all = append(all, one)
+			}
+		}
 	}
 	return all, nil
 }

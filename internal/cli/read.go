@@ -21,7 +21,7 @@ func (a *app) readCommand() *cobra.Command {
 	var o readOptions
 	cmd := &cobra.Command{
 		Use:   "read SESSION SEQ",
-		Short: "Print one event exactly as its log has it",
+		Short: "Print one event as its log has it, but for masked credentials",
 		Long: `Read prints the record that the agent wrote for an event, between two fences,
 with the session's line before it and the text of its neighbours after it.
 

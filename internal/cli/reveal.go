@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,6 +56,13 @@ func (a *app) revealLog() (string, error) {
 	return filepath.Join(dir, "yore", "reveal.log"), nil
 }
 
+// revealed is a line of the record.
+type revealed struct {
+	Time    string `json:"time"`
+	Command string `json:"command"`
+	Session string `json:"session,omitempty"`
+}
+
 // recordReveal appends one line: when, by which command, of which session once
 // that is known. It holds nothing that was typed and nothing that is shown.
 func (a *app) recordReveal(of *session.Key) (err error) {
@@ -67,11 +75,7 @@ func (a *app) recordReveal(of *session.Key) (err error) {
 			err = fmt.Errorf("nothing is revealed, since it cannot be put on record: %w", err)
 		}
 	}()
-	line := struct {
-		Time    string `json:"time"`
-		Command string `json:"command"`
-		Session string `json:"session,omitempty"`
-	}{time.Now().UTC().Format(time.RFC3339), a.command, ""}
+	line := revealed{time.Now().UTC().Format(time.RFC3339), a.command, ""}
 	if of != nil {
 		line.Session = of.String()
 	}
@@ -82,10 +86,7 @@ func (a *app) recordReveal(of *session.Key) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	// A link or a pipe in its place would send the record elsewhere, or wait.
-	if at, err := os.Lstat(path); err == nil && !at.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", path)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := regular(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -95,4 +96,62 @@ func (a *app) recordReveal(of *session.Key) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	_, err = io.WriteString(f, string(text)+"\n")
 	return err
+}
+
+// regular refuses what is no regular file: a link or a pipe in the place of the
+// record would send it elsewhere, or wait.
+func regular(path string) error {
+	at, err := os.Lstat(path)
+	if err == nil && !at.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	return err
+}
+
+// forgetReveals takes forgotten sessions' names out of the record: that something
+// was revealed stays on it. Names are written over where they stand, as long as
+// they are, since another process may be adding a line.
+func (a *app) forgetReveals(goes map[session.Key]bool) (err error) {
+	path, err := a.revealLog()
+	if err != nil {
+		return nil // there is no place for one, so there is none
+	}
+	if err := regular(path); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		return err
+	}
+	names := map[string]bool{}
+	for key := range goes {
+		names[key.String()] = true
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for line := range bytes.Lines(text) {
+		var r revealed
+		if json.Unmarshal(line, &r) == nil && names[r.Session] {
+			name, err := json.Marshal(r.Session)
+			if err != nil {
+				return err
+			}
+			i := bytes.LastIndex(line, name)
+			if i < 0 {
+				return fmt.Errorf("%s has a line that was written by somebody else", path)
+			}
+			if _, err := f.WriteAt(bytes.Repeat([]byte("-"), len(name)-2), int64(at+i+1)); err != nil {
+				return err
+			}
+		}
+		at += len(line)
+	}
+	return f.Sync()
 }
