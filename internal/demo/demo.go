@@ -99,9 +99,10 @@ func Run(ctx context.Context, logger *slog.Logger, emit func(text string) error)
 		return err
 	}
 	h, err := yore.Open(ctx, yore.Options{
-		Sources:  []yore.Source{{Agent: session.DSH, Root: logs}},
-		IndexDir: filepath.Join(dir, "index"),
-		Logger:   logger,
+		Sources:    []yore.Source{{Agent: session.DSH, Root: logs}},
+		IndexDir:   filepath.Join(dir, "index"),
+		ForgetFile: filepath.Join(dir, "forgotten"), // the tour has nothing to do with what its reader forgets
+		Logger:     logger,
 	})
 	if err != nil {
 		return err
