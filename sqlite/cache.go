@@ -115,8 +115,6 @@ func (r memory) Find(token, buf []byte) ([]byte, error) {
 	return append(buf[:0], known.block...), nil
 }
 
-func (r memory) Follow(token, buf []byte) ([]byte, error) { return stored(r).Follow(token, buf) }
-
 func (r memory) Piece(n int64, buf []byte) ([]byte, error) {
 	at := pieceKey{r.s.birth, pieceID(r.id, n)}
 	if data := r.s.x.pieces.get(at); data != nil {
@@ -133,29 +131,51 @@ func (r memory) Piece(n int64, buf []byte) ([]byte, error) {
 // else through a connection.
 type stored memory
 
-func (r stored) Find(token, buf []byte) ([]byte, error) {
-	return r.read(func(src postings.Source) ([]byte, error) { return src.Find(token, buf) })
+var _ postings.Segment = stored{}
+
+func (r stored) Before(token, buf []byte) (data []byte, n int64, err error) {
+	err = r.read(func(seg postings.Segment) (err error) {
+		data, n, err = seg.Before(token, buf)
+		return err
+	})
+	return data, n, err
 }
 
-func (r stored) Follow(token, buf []byte) ([]byte, error) {
-	return r.read(func(src postings.Source) ([]byte, error) { return src.Follow(token, buf) })
+func (r stored) After(token, buf []byte) (data []byte, n int64, err error) {
+	err = r.read(func(seg postings.Segment) (err error) {
+		data, n, err = seg.After(token, buf)
+		return err
+	})
+	return data, n, err
 }
 
-func (r stored) Piece(n int64, buf []byte) ([]byte, error) {
-	return r.read(func(src postings.Source) ([]byte, error) { return src.Piece(n, buf) })
+func (r stored) End() (end int64, err error) {
+	err = r.read(func(seg postings.Segment) (err error) {
+		end, err = seg.End()
+		return err
+	})
+	return end, err
 }
 
-func (r stored) read(from func(postings.Source) ([]byte, error)) ([]byte, error) {
+func (r stored) Piece(n int64, buf []byte) (data []byte, err error) {
+	err = r.read(func(seg postings.Segment) (err error) {
+		data, err = seg.Piece(n, buf)
+		return err
+	})
+	return data, err
+}
+
+func (r stored) read(from func(postings.Segment) error) error {
 	if st := r.s.resting(); st != nil {
-		data, err := from(stillSource{st, r.id})
+		err := from(stillSource{st, r.id})
 		if err == nil {
-			return data, nil
+			return nil
 		}
 		r.s.odd(err)
 	}
 	c, err := r.s.connect(r.ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	return from(source{r.ctx, c, r.id})
 }

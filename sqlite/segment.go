@@ -26,7 +26,9 @@ import (
 // Pieces, columns, runs and plans end in a checksum, so that damage is noticed and
 // not taken for an answer; the checksum of a row that is found by its number is
 // over that too. The first token of a dictionary block is compared with the block
-// it leads to, and what lives in all segments with the shard's own counter.
+// it leads to, and a row of terms that is lost or stands elsewhere is missed by
+// the numbers of its neighbours (package postings). What lives in all segments is
+// compared with the shard's own counter.
 const segmentSchema = `
 CREATE TABLE segments (
 	id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL, docs INTEGER NOT NULL, dead INTEGER NOT NULL,
@@ -193,7 +195,7 @@ type source struct {
 	id  int64
 }
 
-var _ postings.Source = source{}
+var _ postings.Segment = source{}
 
 // What finds the dictionary block with the last first token that is not after a
 // token, and the first one that is.
@@ -202,34 +204,39 @@ const (
 	followBlock = `SELECT piece, data, first FROM terms LEFT JOIN pieces ON id = piece WHERE segment = ? AND first > ? ORDER BY first LIMIT 1`
 )
 
-// block reads the dictionary block that a statement finds: its number, its bytes
-// and the token that it is said to begin with.
-func (s source) block(sql string, buf, token []byte, id *int64) (data []byte, err error) {
+// block reads the dictionary block that a statement finds: its bytes, which begin
+// with the token that they are said to begin with, and its number.
+func (s source) block(sql string, buf, token []byte) (data []byte, n int64, err error) {
 	err = s.c.rowsOf(s.ctx, sql, func(r row) (err error) {
-		*id = r.int(0)
-		if data, err = unseal(*id, r.ColumnBlob(1, buf[:0])); err == nil && !bytes.Equal(postings.First(data), r.ColumnRawBlob(2)) {
+		id := r.int(0)
+		data, err = unseal(id, r.ColumnBlob(1, buf[:0]))
+		if err == nil && (id>>pieceBits != s.id || !bytes.Equal(postings.First(data), r.ColumnRawBlob(2))) {
 			err = damage
 		}
+		n = id - pieceID(s.id, 0)
 		return err
 	}, s.id, token)
-	return data, s.c.fail(s.ctx, err)
+	return data, n, s.c.fail(s.ctx, err)
 }
 
-func (s source) Find(token, buf []byte) ([]byte, error) {
-	var id int64
-	return s.block(findBlock, buf, token, &id)
+func (s source) Before(token, buf []byte) ([]byte, int64, error) {
+	return s.block(findBlock, buf, token)
 }
 
-func (s source) Follow(token, buf []byte) ([]byte, error) {
+func (s source) After(token, buf []byte) ([]byte, int64, error) {
 	if token == nil {
 		token = []byte{} // before all
 	}
-	var id int64
-	data, err := s.block(followBlock, buf, token, &id)
+	data, n, err := s.block(followBlock, buf, token)
 	if data == nil && err == nil && len(token) == 0 {
 		err = s.c.fail(s.ctx, damage) // every segment has tokens
 	}
-	return data, err
+	return data, n, err
+}
+
+func (s source) End() (int64, error) {
+	last, err := s.c.integer(s.ctx, `SELECT coalesce(max(id), 0) FROM pieces WHERE id BETWEEN ? AND ?`, pieceID(s.id, 0), pieceID(s.id+1, -1))
+	return last + 1 - pieceID(s.id, 0), err
 }
 
 func (s source) Piece(n int64, buf []byte) (data []byte, err error) {

@@ -222,7 +222,7 @@ type stillSource struct {
 	id int64
 }
 
-var _ postings.Source = stillSource{}
+var _ postings.Segment = stillSource{}
 
 // behind reports whether an entry of the dictionary comes after a token of the segment.
 func (r stillSource) behind(e *btree.Record, token []byte) bool {
@@ -230,40 +230,51 @@ func (r stillSource) behind(e *btree.Record, token []byte) bool {
 }
 
 // block reads a block of the dictionary, nil if e leads to none of this segment.
-func (r stillSource) block(e *btree.Record, buf []byte) (data []byte, err error) {
+func (r stillSource) block(e *btree.Record, buf []byte) (data []byte, n int64, err error) {
 	if e == nil || e.Len() != 3 || e.Int(0) != r.id {
-		return nil, nil
+		return nil, 0, nil
 	}
 	first, piece := e.Bytes(1), e.Int(2)
 	if data, err = r.s.kept("pieces", piece); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if data, err = unseal(piece, data); err != nil || !bytes.Equal(postings.First(data), first) {
-		return nil, errors.Join(damage, err)
+	if data, err = unseal(piece, data); err != nil || piece>>pieceBits != r.id || !bytes.Equal(postings.First(data), first) {
+		return nil, 0, errors.Join(damage, err)
 	}
 	r.s.x.work.postings.Add(int64(len(data)))
-	return append(buf[:0], data...), nil
+	return append(buf[:0], data...), piece - pieceID(r.id, 0), nil
 }
 
-func (r stillSource) Find(token, buf []byte) ([]byte, error) {
+func (r stillSource) Before(token, buf []byte) ([]byte, int64, error) {
 	e, err := r.s.tree.Last(r.s.roots["terms"], func(e *btree.Record) bool { return r.behind(e, token) })
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	data, err := r.block(e, buf)
-	return data, r.s.checked(err)
+	data, n, err := r.block(e, buf)
+	return data, n, r.s.checked(err)
 }
 
-func (r stillSource) Follow(token, buf []byte) (data []byte, err error) {
+func (r stillSource) After(token, buf []byte) (data []byte, n int64, err error) {
 	var failed error
 	err = r.s.tree.From(r.s.roots["terms"], func(e *btree.Record) bool { return r.behind(e, token) }, func(e *btree.Record) bool {
-		data, failed = r.block(e, buf)
+		data, n, failed = r.block(e, buf)
 		return false
 	})
 	if err = errors.Join(err, failed); err == nil && data == nil && len(token) == 0 {
 		err = damage // every segment has tokens
 	}
-	return data, r.s.checked(err)
+	return data, n, r.s.checked(err)
+}
+
+func (r stillSource) End() (int64, error) {
+	last, err := r.s.floor("pieces", pieceID(r.id+1, -1))
+	if err == nil && last == nil {
+		err = damage
+	}
+	if err = r.s.checked(err); err != nil {
+		return 0, err
+	}
+	return last.RowID + 1 - pieceID(r.id, 0), nil
 }
 
 func (r stillSource) Piece(n int64, buf []byte) ([]byte, error) {

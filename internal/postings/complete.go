@@ -9,10 +9,13 @@ import (
 // segment lacks it: what a lookup needs of the dictionary, to be kept. Before it
 // says that a token is lacking it makes sure that the search for its block was
 // not led astray by damage.
-func Only(src Source, token, buf []byte) ([]byte, error) {
-	block, err := src.Find(token, buf)
+func Only(seg Segment, token, buf []byte) ([]byte, error) {
+	block, n, err := seg.Before(token, buf)
 	if err != nil {
 		return nil, err
+	}
+	if block == nil {
+		n = -1
 	}
 	e := entries{r: bytesReader{data: block}}
 	for e.next() {
@@ -33,7 +36,7 @@ func Only(src Source, token, buf []byte) ([]byte, error) {
 		return nil, ErrCorrupt
 	}
 	// It is behind the whole block, or before all of them; the next must be behind it.
-	next, err := src.Follow(First(block), nil)
+	next, _, err := following(seg, First(block), n, nil)
 	if err == nil && next != nil && bytes.Compare(First(next), token) <= 0 {
 		err = ErrCorrupt
 	}
@@ -47,10 +50,10 @@ const completeBlocks = 32
 // Complete calls found with the tokens of a segment that begin with a prefix and
 // how many documents hold each, dead ones included, in byte order. Of very many
 // it stops early. The token is valid until found returns.
-func Complete(src Source, prefix []byte, found func(token []byte, docs uint32)) error {
-	data, err := src.Find(prefix, nil)
+func Complete(seg Segment, prefix []byte, found func(token []byte, docs uint32)) error {
+	data, n, err := seg.Before(prefix, nil)
 	if data == nil && err == nil {
-		data, err = src.Follow(nil, nil)
+		data, n, err = following(seg, nil, -1, nil)
 	}
 	var first []byte
 	for blocks := 0; data != nil && err == nil && blocks < completeBlocks; blocks++ {
@@ -71,7 +74,7 @@ func Complete(src Source, prefix []byte, found func(token []byte, docs uint32)) 
 		if e.r.bad || len(first) == 0 {
 			return ErrCorrupt
 		}
-		data, err = src.Follow(first, nil)
+		data, n, err = following(seg, first, n, nil)
 	}
 	return err
 }

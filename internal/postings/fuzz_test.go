@@ -94,7 +94,7 @@ func FuzzInspect(f *testing.F) {
 	f.Add([]byte{0, 1, 'a', 2, 1, 4, 3, 2}, []byte{1, 2, 3, 3, 2, 1, 4, 5}, uint16(9))
 	f.Fuzz(func(t *testing.T, block, piece []byte, docs uint16) {
 		first := First(block)
-		src := stored{&memory{firsts: [][]byte{first}, blocks: [][]byte{block}, pieces: map[int64][]byte{0: piece, 1: piece, 2: piece}}, nil}
+		src := stored{alone(first, block, piece), nil}
 		survey, err := Inspect(src, uint32(docs))
 		if err == nil && len(first) > 0 && len(survey.Lengths) != int(docs) {
 			t.Fatalf("%+v", survey)

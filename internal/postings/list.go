@@ -5,7 +5,7 @@ import "bytes"
 // List walks the documents of one token in one segment, a block at a time. It
 // is for one goroutine.
 type List struct {
-	src    Source
+	src    Pieces
 	Docs   uint32 // how many documents hold the token, dead ones included
 	pieces []piece
 	next   int // of pieces: to be loaded
@@ -36,7 +36,7 @@ type piece struct {
 
 // entry reads the list of a dictionary entry, and leaves r behind it. Inline
 // lists point into the block.
-func (l *List) entry(src Source, r *bytesReader) error {
+func (l *List) entry(src Pieces, r *bytesReader) error {
 	*l = List{src: src, docBuf: l.docBuf, posBuf: l.posBuf, pieces: l.pieces[:0]}
 	head := r.uint()
 	l.Docs = uint32(head>>formBits) + 1

@@ -6,7 +6,7 @@ import (
 
 // Input is a segment that is merged.
 type Input struct {
-	Source Source
+	Source Segment
 	Keep   []Kept // its documents that live on, ascending; others are left out
 	Whole  bool   // all of them do: Keep is one range
 }
@@ -85,6 +85,7 @@ type cursor struct {
 	in    *Input
 	e     entries
 	first []byte // token that the dictionary block begins with
+	n     int64  // its number
 	buf   []byte
 	list  List
 }
@@ -92,41 +93,41 @@ type cursor struct {
 // seek moves to the first token after one; nil: to the first of all.
 func (c *cursor) seek(after []byte) (bool, error) {
 	if after == nil {
-		return c.follow(nil)
+		return c.follow(nil, -1)
 	}
-	data, err := c.in.Source.Find(after, c.buf)
+	data, n, err := c.in.Source.Before(after, c.buf)
 	if err != nil {
 		return false, err
 	}
 	if data == nil {
-		return c.follow(nil)
+		return c.follow(nil, -1)
 	}
-	c.open(data)
+	c.open(data, n)
 	for {
 		ok, err := c.step()
 		if err != nil || ok && bytes.Compare(c.e.token, after) > 0 {
 			return ok, err
 		}
 		if !ok {
-			return c.follow(c.first)
+			return c.follow(c.first, c.n)
 		}
 		c.e.skip()
 	}
 }
 
-func (c *cursor) open(data []byte) {
-	c.buf = data
+func (c *cursor) open(data []byte, n int64) {
+	c.buf, c.n = data, n
 	c.e = entries{r: bytesReader{data: data}, token: c.e.token[:0]}
 	c.first = c.first[:0]
 }
 
 // follow opens the dictionary block behind the one that begins with a token.
-func (c *cursor) follow(first []byte) (bool, error) {
-	data, err := c.in.Source.Follow(first, c.buf)
+func (c *cursor) follow(first []byte, n int64) (bool, error) {
+	data, n, err := following(c.in.Source, first, n, c.buf)
 	if data == nil || err != nil {
 		return false, err
 	}
-	c.open(data)
+	c.open(data, n)
 	ok, err := c.step()
 	if !ok && err == nil {
 		err = ErrCorrupt // an empty block
@@ -152,7 +153,7 @@ func (c *cursor) next() (bool, error) {
 	if ok || err != nil {
 		return ok, err
 	}
-	return c.follow(c.first)
+	return c.follow(c.first, c.n)
 }
 
 // copy appends the documents of the present token that live on.

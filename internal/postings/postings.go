@@ -21,7 +21,11 @@
 //	segment ─┬─ dictionary blocks   tokens in byte order, some 8,000 bytes a block
 //	         └─ pieces              the lists that are too long to stand in the dictionary
 //
-// Both are handed to a Sink and read back through a Source.
+// Both are handed to a Sink and read back through a Source or a Segment. They are
+// numbered from 0 in the order in which they are written, and every number is that
+// of a block or of a piece that an entry names. By that a block is missed that is
+// lost or stands elsewhere (dictionary.go): a token is never said to be absent
+// because the way to its block is damaged.
 //
 // # One list
 //
@@ -65,19 +69,35 @@ import (
 // ErrCorrupt says that bytes are no segment.
 var ErrCorrupt = errors.New("postings: the bytes are no segment")
 
-// Source reads one segment. A returned slice belongs to the caller; buf is room
-// for it.
-type Source interface {
-	// Find returns the dictionary block with the last first token that is not
-	// after token; nil if there is none.
-	Find(token, buf []byte) ([]byte, error)
-
-	// Follow returns the first dictionary block whose first token is after token
-	// (nil: the first of all); nil if there is none.
-	Follow(token, buf []byte) ([]byte, error)
-
-	// Piece returns a piece.
+// Pieces reads the pieces of a segment. A returned slice belongs to the caller;
+// buf is room for it.
+type Pieces interface {
 	Piece(n int64, buf []byte) ([]byte, error)
+}
+
+// Source is what a query reads of a segment.
+type Source interface {
+	Pieces
+
+	// Find returns a dictionary block that holds the entry of a token, if the
+	// segment does; else nil, or a block without it.
+	Find(token, buf []byte) ([]byte, error)
+}
+
+// Segment reads a whole segment as it is stored. A block comes with its number,
+// which it shares with no other and no piece; data is nil if there is none.
+type Segment interface {
+	Pieces
+
+	// Before returns the dictionary block with the last first token that is not after token.
+	Before(token, buf []byte) (data []byte, n int64, err error)
+
+	// After returns the first dictionary block whose first token is after token
+	// (nil: the first of all).
+	After(token, buf []byte) (data []byte, n int64, err error)
+
+	// End returns the largest number that a piece or a block has, and 1 more.
+	End() (int64, error)
 }
 
 // Sink takes the parts of a new segment, which it must copy or store before it returns.

@@ -15,14 +15,17 @@ import (
 type memory struct {
 	firsts [][]byte
 	blocks [][]byte
+	number []int64 // of each block
 	pieces map[int64][]byte
+	end    int64 // behind the last number
 }
 
-func (m *memory) Block(first []byte, _ int64, data []byte) error {
-	if n := len(m.firsts); n > 0 && bytes.Compare(m.firsts[n-1], first) >= 0 {
-		return fmt.Errorf("block %q behind %q", first, m.firsts[n-1])
+func (m *memory) Block(first []byte, n int64, data []byte) error {
+	if last := len(m.firsts) - 1; last >= 0 && bytes.Compare(m.firsts[last], first) >= 0 {
+		return fmt.Errorf("block %q behind %q", first, m.firsts[last])
 	}
-	m.firsts, m.blocks = append(m.firsts, slices.Clone(first)), append(m.blocks, slices.Clone(data))
+	m.firsts, m.blocks, m.number = append(m.firsts, slices.Clone(first)), append(m.blocks, slices.Clone(data)), append(m.number, n)
+	m.end = n + 1
 	return nil
 }
 
@@ -33,7 +36,7 @@ func (m *memory) Piece(n int64, data []byte) error {
 	if m.pieces[n] != nil {
 		return fmt.Errorf("piece %d twice", n)
 	}
-	m.pieces[n] = slices.Clone(data)
+	m.pieces[n], m.end = slices.Clone(data), n+1
 	return nil
 }
 
@@ -44,26 +47,33 @@ type stored struct {
 }
 
 func (s stored) Find(token, buf []byte) ([]byte, error) {
+	data, _, err := s.Before(token, buf)
+	return data, err
+}
+
+func (s stored) Before(token, buf []byte) ([]byte, int64, error) {
 	i, ok := slices.BinarySearchFunc(s.firsts, token, bytes.Compare)
 	if !ok {
 		i--
 	}
 	if i < 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
-	return append(buf[:0], s.blocks[i]...), nil
+	return append(buf[:0], s.blocks[i]...), s.number[i], nil
 }
 
-func (s stored) Follow(token, buf []byte) ([]byte, error) {
+func (s stored) After(token, buf []byte) ([]byte, int64, error) {
 	i, ok := slices.BinarySearchFunc(s.firsts, token, bytes.Compare)
 	if ok && token != nil {
 		i++
 	}
 	if i == len(s.blocks) {
-		return nil, nil
+		return nil, 0, nil
 	}
-	return append(buf[:0], s.blocks[i]...), nil
+	return append(buf[:0], s.blocks[i]...), s.number[i], nil
 }
+
+func (s stored) End() (int64, error) { return s.end, nil }
 
 func (s stored) Piece(n int64, buf []byte) ([]byte, error) {
 	data, ok := s.pieces[n]
@@ -340,7 +350,7 @@ func FuzzMatch(f *testing.F) {
 	f.Add(m.blocks[0], []byte{}, "a common0")
 	f.Add([]byte{0, 1, 'a', 2, 1, 4, 3, 2}, []byte{1, 2, 3, 3, 2, 1, 4, 5}, "a")
 	f.Fuzz(func(t *testing.T, block, piece []byte, query string) {
-		src := stored{&memory{firsts: [][]byte{{}}, blocks: [][]byte{block}, pieces: map[int64][]byte{0: piece, 1: piece, 2: piece}}, nil}
+		src := stored{alone([]byte{}, block, piece), nil}
 		var tokens [][]byte
 		for _, w := range strings.Fields(query) {
 			tokens = append(tokens, []byte(w))

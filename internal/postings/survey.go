@@ -10,17 +10,18 @@ type Survey struct {
 
 // Inspect reads a segment of so many documents whole, every list and every
 // position, and fails with ErrCorrupt where it is not what a Builder or a merge
-// writes: tokens ascend, documents and positions do within a list, and a list has
+// writes: no block is missing, tokens ascend, documents and positions do within a list, and a list has
 // as many documents as the dictionary says.
-func Inspect(src Source, docs uint32) (Survey, error) {
+func Inspect(seg Segment, docs uint32) (Survey, error) {
 	s := Survey{Lengths: make([]uint32, docs)}
 	var last, first, buf []byte
 	var l List
-	for {
-		data, err := src.Follow(first, buf)
+	for n := int64(-1); ; {
+		data, number, err := following(seg, first, n, buf)
 		if err != nil || data == nil {
 			return s, err
 		}
+		n = number
 		first = append(first[:0], First(data)...)
 		s.Pieces++
 		e := entries{r: bytesReader{data: data}}
@@ -29,7 +30,7 @@ func Inspect(src Source, docs uint32) (Survey, error) {
 				return s, ErrCorrupt
 			}
 			last = append(last[:0], e.token...)
-			if err := l.entry(src, &e.r); err != nil {
+			if err := l.entry(seg, &e.r); err != nil {
 				return s, err
 			}
 			s.Pieces += 2 * int64(len(l.pieces))
