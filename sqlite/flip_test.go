@@ -318,7 +318,7 @@ func TestRowsOfTermsThatAreLost(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := x.Work().Stills
-				err = view.Match(t.Context(), []string{firsts[row]}, nil, func(*query.Run) error { return nil })
+				err = view.Match(t.Context(), []string{firsts[row]}, nil, nil, func(*query.Run) error { return nil })
 				if !errors.Is(err, ingest.ErrDamaged) {
 					t.Errorf("%s: %v", what, err)
 				}
