@@ -257,7 +257,8 @@ func (d *decoder) compaction(rec *record, n *node, list []byte, out *linelog.Eve
 		slots = append(slots, slot{-1, restated + number, model, parts})
 		fresh++
 	}
-	n.anew = true
+	// A record that is written again states its context anew.
+	n.anew, n.kept, n.seqs = true, nil, nil
 	summarised := false
 	for i := range slots {
 		s := &slots[i]

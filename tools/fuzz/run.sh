@@ -26,11 +26,13 @@ while IFS= read -r dir; do
 	go test -c -fuzz=. -o "$scratch/${dir//\//_}.test" "./$dir" || { echo "$dir cannot be built"; exit 1; }
 done < <(cut -d' ' -f1 "$scratch/chosen" | sort -u)
 cache="$(go env GOCACHE)/fuzz"
-echo "$(wc -l <"$scratch/chosen") targets, $time each, $jobs at once"
+echo "built in $SECONDS s; $(wc -l <"$scratch/chosen") targets, $time each, $jobs at once"
 
 one() { # one FOLDER TARGET
 	local test="$scratch/${1//\//_}.test" out="$scratch/${1//\//_}.$2.out" started=$SECONDS
-	if (cd "$1" && GOMAXPROCS=1 "$test" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$time" \
+	# By default each input that reaches something new is made smaller for up to a
+	# minute, which is all the time that there is where an execution takes long.
+	if (cd "$1" && GOMAXPROCS=1 "$test" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$time" -test.fuzzminimizetime 10x \
 		-test.fuzzcachedir "$cache/yore/$1" -test.parallel 1 >"$out" 2>&1); then
 		printf 'ok      %s %s, %s\n' "$1" "$2" "$(grep -oE 'execs: [0-9]+' "$out" | tail -1)"
 	else
