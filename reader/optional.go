@@ -94,3 +94,12 @@ type Loner interface {
 	// the source Unchanged.
 	Alone(src Source, at Position) bool
 }
+
+// Ranker is implemented by readers whose agent may keep one session in several
+// forms at once, one of which tells more than the others.
+type Ranker interface {
+	// Rank returns how much the form of a source tells, by its path below the
+	// root. Of the sources of one session only those of the highest rank count;
+	// what the others state of it is no contradiction. Equal ranks are copies.
+	Rank(root, path string) int
+}

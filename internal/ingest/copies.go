@@ -83,12 +83,12 @@ func (in *Ingester) shareForks(ctx context.Context, rows []FileRow, stored map[s
 
 // choose picks one file for each session: the same log at two places is one
 // session, files that contradict each other are none. It returns the sessions
-// in conflict too.
-func choose(rows []FileRow) (chosen []FileRow, conflict map[session.Key]bool) {
+// in conflict too. Rows that lesser leaves out are not looked at.
+func choose(rows []FileRow, lesser map[string]bool) (chosen []FileRow, conflict map[session.Key]bool) {
 	best := map[session.Key]int{}
 	conflict = map[session.Key]bool{}
 	for i, row := range rows {
-		if row.Pending || row.Problem != nil {
+		if row.Pending || row.Problem != nil || lesser[row.Path] {
 			continue
 		}
 		key := row.Header.Key()
@@ -103,11 +103,40 @@ func choose(rows []FileRow) (chosen []FileRow, conflict map[session.Key]bool) {
 		}
 	}
 	for i, row := range rows {
-		if key := row.Header.Key(); !row.Pending && row.Problem == nil && best[key] == i && !conflict[key] {
+		if key := row.Header.Key(); !row.Pending && row.Problem == nil && !lesser[row.Path] && best[key] == i && !conflict[key] {
 			chosen = append(chosen, row)
 		}
 	}
 	return chosen, conflict
+}
+
+// lesser finds the files, by path, that do not count because their agent keeps
+// the same session in another form, too, that tells more (reader.Ranker).
+func (in *Ingester) lesser(rows []FileRow) map[string]bool {
+	rank := func(row FileRow) (n int, ok bool) {
+		root, ok := in.root(row)
+		ranker, ranks := root.Reader.(reader.Ranker)
+		if !ok || !ranks || row.Pending || row.Problem != nil {
+			return 0, false
+		}
+		return ranker.Rank(root.Path, row.Path), true
+	}
+	highest := map[session.Key]int{}
+	for _, row := range rows {
+		if n, ok := rank(row); ok {
+			highest[row.Header.Key()] = max(highest[row.Header.Key()], n)
+		}
+	}
+	var found map[string]bool
+	for _, row := range rows {
+		if n, ok := rank(row); ok && n < highest[row.Header.Key()] {
+			if found == nil {
+				found = map[string]bool{}
+			}
+			found[row.Path] = true
+		}
+	}
+	return found
 }
 
 // withoutAway takes out the files whose whole root is away and that have a copy
@@ -140,10 +169,11 @@ func (in *Ingester) withoutAway(rows []FileRow, stored map[string]*Glance) []Fil
 	return slices.DeleteFunc(rows, func(r FileRow) bool { return away[r.Root] && r.Problem == nil && use(r) < best[r.Header] })
 }
 
-// hasCopy reports whether another file gives the same session.
+// hasCopy reports whether another file gives the same session as one that was
+// chosen: a copy, or a lesser form of it.
 func hasCopy(rows []FileRow, row FileRow) bool {
 	return slices.ContainsFunc(rows, func(r FileRow) bool {
-		return r.Path != row.Path && r.Header == row.Header && !r.Pending && r.Problem == nil
+		return r.Path != row.Path && r.Header.Key() == row.Header.Key() && !r.Pending && r.Problem == nil
 	})
 }
 

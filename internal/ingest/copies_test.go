@@ -208,3 +208,48 @@ func TestConflictEndsWithAFile(t *testing.T) {
 	}
 	b.holds("the copy is gone", b.path("a"))
 }
+
+// ranked is a reader whose agent keeps sessions in a form that tells less, too:
+// below the root low.
+type ranked struct {
+	*dsh.Reader
+	low string
+}
+
+func (r ranked) Rank(root, _ string) int {
+	if root == r.low {
+		return 0
+	}
+	return 1
+}
+
+// Two forms of one session, of which one tells more, are no contradiction: the one
+// that tells more is read, and the other one takes its place when it goes.
+func TestLesserFormOfASession(t *testing.T) {
+	b := newBench(t)
+	r := ranked{dsh.New(), b.t.TempDir()}
+	b.in = ingest.New(ingest.Options{
+		Roots: []ingest.Root{{Reader: r, Path: r.low}, {Reader: r, Path: b.root}}, Catalog: b.index, Shards: b.index,
+	})
+	b.write("a", header("a")+user(0, "the whole light"))
+	whole := b.path("a")
+	low := filepath.Join(r.low, strings.TrimPrefix(whole, b.root))
+	if err := os.MkdirAll(filepath.Dir(low), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(header("a"), "1790000000000", "1790000000001", 1) + user(0, "less light")
+	if err := os.WriteFile(low, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if cov := b.refresh(); cov.Sessions != 1 || cov.Unreadable != 0 || b.found("whole") != 1 || b.found("less") != 0 {
+		t.Errorf("both: %+v, found %d and %d", cov, b.found("whole"), b.found("less"))
+	}
+	b.holds("both", whole)
+	if err := os.RemoveAll(filepath.Dir(whole)); err != nil {
+		t.Fatal(err)
+	}
+	if cov := b.refresh(); cov.Sessions != 1 || b.found("less") != 1 || b.found("whole") != 0 {
+		t.Errorf("the lesser one: %+v, found %d", cov, b.found("less"))
+	}
+	b.holds("the lesser one", low)
+}

@@ -1,11 +1,17 @@
-// Package cursor reads the transcripts of Cursor's agent, in its editor and on the
-// command line: one file in JSON lines for each session and each subagent, below
-// the folder projects of the agent's home.
+// Package cursor reads the sessions of Cursor: those of its editor, which keeps
+// them in a database, and the transcripts that its agent leaves, in the editor and
+// on the command line, one file for each session and each subagent.
 //
-// It owns where files lie, what stands beside them of a session's folder and
-// birth, and what a line means. Lines have neither ids nor times. The way through
-// a file is in reader/linelog. It never writes to an agent's folder. Start at
-// decoder.Take.
+// It owns where these lie, what stands beside them of a session's folder and
+// birth, and what lines and rows mean. The way through a transcript in JSON lines
+// is in reader/linelog; how a database is opened is the business of reader/rows.
+// It never writes to an agent's folder.
+//
+//	projects/…/<id>.jsonl     decoder.go
+//	projects/…/<id>.json .txt plain.go, by the same decoder
+//	globalStorage/state.vscdb store.go lists, composer.go passes over one session, bubble.go says what a bubble gives
+//
+// Start at Reader.Read.
 package cursor
 
 import (
@@ -13,6 +19,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/jsonl"
@@ -22,7 +29,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 1
+const version = 2
 
 // Names of the layout.
 const (
@@ -30,21 +37,35 @@ const (
 	transcriptsDir = "agent-transcripts"
 	subagentsDir   = "subagents"
 	logSuffix      = ".jsonl"
+	storePath      = "globalStorage/" + storeFile
 )
 
-// Reader reads Cursor's transcripts. It holds nothing between calls.
-type Reader struct{}
+// Reader reads Cursor's sessions. It holds nothing between calls.
+type Reader struct{ now func() time.Time }
 
-// New returns a reader of Cursor's transcripts.
-func New() *Reader { return &Reader{} }
+// New returns a reader of Cursor's sessions.
+func New() *Reader { return &Reader{time.Now} }
 
 var (
 	_ reader.Reader  = (*Reader)(nil)
 	_ reader.Resumer = (*Reader)(nil)
 	_ reader.Loner   = (*Reader)(nil)
+	_ reader.Ranker  = (*Reader)(nil)
 )
 
-var format = &linelog.Format{New: newDecoder, Identify: identify, Block: block}
+var format = &linelog.Format{New: newDecoder, Identify: identifyOpen, Block: block}
+
+// identifyOpen is identify for windows. What stands around a file may change while
+// the file itself does not.
+func identifyOpen(ctx context.Context, f io.ReaderAt, size int64, root, path string) (session.Header, error) {
+	stamp, err := reader.StatRegular(path)
+	if err != nil {
+		return session.Header{}, err
+	}
+	stamp.Size = size
+	h, _, err := identify(ctx, f, stamp, root, path)
+	return h, err
+}
 
 // Agent implements reader.Reader.
 func (*Reader) Agent() session.Agent { return session.Cursor }
@@ -52,17 +73,41 @@ func (*Reader) Agent() session.Agent { return session.Cursor }
 // Version implements reader.Reader.
 func (*Reader) Version() int { return version }
 
-// DefaultRoots implements reader.Reader. No variable that moves the folder is known.
-func (*Reader) DefaultRoots(_ func(string) string, home string) []string {
-	return []string{filepath.Join(home, ".cursor")}
+// DefaultRoots implements reader.Reader: the agent's folder, which no known variable
+// moves, and the editor's in each system's folder for settings. Homes that move
+// from system to system have several.
+func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
+	config, roaming := getenv("XDG_CONFIG_HOME"), getenv("APPDATA")
+	if !filepath.IsAbs(config) {
+		config = filepath.Join(home, ".config")
+	}
+	if !filepath.IsAbs(roaming) {
+		roaming = filepath.Join(home, "AppData", "Roaming")
+	}
+	roots := []string{filepath.Join(home, ".cursor")}
+	for _, settings := range []string{config, filepath.Join(home, "Library", "Application Support"), roaming} {
+		roots = append(roots, filepath.Join(settings, editorDir, "User"))
+	}
+	return roots
 }
+
+const editorDir = "Cursor"
 
 // Classify implements reader.Reader: a transcript lies in a folder that bears its
 // id, with those of its subagents in a folder beside it, or, of earlier releases,
-// right among the transcripts.
+// right among the transcripts. Below the editor's folder one database counts.
 func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	if rel == "" || rel == "." {
-		return kindIf(dir, reader.Folder)
+		if dir {
+			return reader.Folder
+		}
+		return reader.Shelf // named as a root by hand
+	}
+	if rel == "globalStorage" || rel == storePath {
+		if dir {
+			return kindIf(rel != storePath, reader.Folder)
+		}
+		return kindIf(rel == storePath, reader.Shelf)
 	}
 	parts := strings.Split(rel, "/")
 	depth := len(parts)
@@ -70,10 +115,10 @@ func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	if dir {
 		return kindIf(known && depth <= 5, reader.Folder)
 	}
-	if !known || !strings.HasSuffix(parts[depth-1], logSuffix) {
+	stem, form := formOf(parts[depth-1])
+	if !known || form == other {
 		return reader.Ignore
 	}
-	stem := strings.TrimSuffix(parts[depth-1], logSuffix)
 	switch depth {
 	case 4:
 		return reader.File
@@ -85,6 +130,40 @@ func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	return reader.Ignore
 }
 
+// form is how a session is kept; a later one tells more.
+type form int
+
+const (
+	other form = iota
+	inText
+	inDocument
+	inLines
+	inStore
+)
+
+// formOf takes the name of a transcript apart.
+func formOf(name string) (stem string, f form) {
+	for suffix, f := range map[string]form{logSuffix: inLines, ".json": inDocument, ".txt": inText} {
+		if stem, ok := strings.CutSuffix(name, suffix); ok && stem != "" {
+			return stem, f
+		}
+	}
+	return name, other
+}
+
+// formAt is the form of a source.
+func formAt(path string) form {
+	if file, part := reader.SplitPart(path); part != "" || filepath.Base(file) == storeFile {
+		return inStore
+	}
+	_, f := formOf(filepath.Base(path))
+	return f
+}
+
+// Rank implements reader.Ranker: the editor's database has results and times, which
+// the transcript of the same session lacks.
+func (*Reader) Rank(_, path string) int { return int(formAt(path)) }
+
 func kindIf(ok bool, kind reader.Kind) reader.Kind {
 	if ok {
 		return kind
@@ -93,72 +172,133 @@ func kindIf(ok bool, kind reader.Kind) reader.Kind {
 }
 
 // Identify implements reader.Reader.
-func (*Reader) Identify(ctx context.Context, root, path string) (session.Header, error) {
+func (r *Reader) Identify(ctx context.Context, root, path string) (session.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
+	}
+	switch formAt(path) {
+	case inStore:
+		return r.identifyComposer(ctx, root, path)
+	case inText, inDocument:
+		p, err := readPlain(ctx, path)
+		if err != nil {
+			return session.Header{Agent: session.Cursor}, err
+		}
+		h, _, err := p.identify(root, path)
+		return h, err
 	}
 	f, stamp, err := reader.OpenRegular(path)
 	if err != nil {
 		return session.Header{}, err
 	}
 	defer f.Close()
-	return identify(ctx, f, stamp.Size, root, path)
+	h, _, err := identify(ctx, f, stamp, root, path)
+	return h, err
 }
 
-// identify makes the header of what stands around a file: nothing in it states
-// one. It is a session as soon as it holds a line of a conversation.
-func identify(ctx context.Context, f io.ReaderAt, size int64, root, path string) (session.Header, error) {
-	h := session.Header{Agent: session.Cursor, ID: session.ID(strings.TrimSuffix(filepath.Base(path), logSuffix))}
-	talks, lines := false, 0
-	_, err := linelog.Each(ctx, f, 0, size, func(r *linelog.Record) (bool, error) {
+// identifyComposer is Identify for a session of the editor.
+func (r *Reader) identifyComposer(ctx context.Context, root, path string) (session.Header, error) {
+	file, part := reader.SplitPart(path)
+	if part == "" {
+		return session.Header{Agent: session.Cursor}, reader.ErrNoShelf
+	}
+	db, err := openStore(ctx, file)
+	if err != nil {
+		return session.Header{Agent: session.Cursor}, err
+	}
+	defer db.Close()
+	e, err := r.find(ctx, db, reader.Source{Agent: session.Cursor, Root: root, Path: path})
+	return e.Header, err
+}
+
+// identify makes the header of what stands around a file, and of the time that its
+// first prompt tells: nothing else in it states one. It is a session as soon as it
+// holds a line of a conversation. dated says that the time is not merely that of
+// the file's latest change.
+func identify(ctx context.Context, f io.ReaderAt, stamp reader.Stamp, root, path string) (h session.Header, dated bool, err error) {
+	talks, lines, told := false, 0, int64(0)
+	_, err = linelog.Each(ctx, f, 0, stamp.Size, func(r *linelog.Record) (bool, error) {
 		lines++
 		m := recordOf(r)
-		talks = m.role != ""
-		return !talks && r.End < 1<<20, nil
+		talks = talks || m.role != ""
+		if m.role == "user" {
+			told = m.told()
+		}
+		return m.role != "user" && r.End < 1<<20, nil
 	})
+	h = session.Header{Agent: session.Cursor}
+	stem, _ := formOf(filepath.Base(path))
+	h.ID = session.ID(stem)
 	switch {
 	case err != nil:
-		return h, err
-	case !talks && lines > 0 && size >= 1<<20:
-		return h, reader.Unreadable(path, 1, 0, "no line is one of a conversation")
+		return h, false, err
+	case !talks && lines > 0 && stamp.Size >= 1<<20:
+		return h, false, reader.Unreadable(path, 1, 0, "no line is one of a conversation")
 	case !talks:
-		return h, reader.ErrPending
+		return h, false, reader.ErrPending
 	}
-	chat := string(h.ID)
+	h, dated = around(root, path, told, stamp)
+	return h, dated, nil
+}
+
+// around makes the header of a transcript: of the description of the chat that
+// lies beside the transcripts, else of the time that its first prompt tells, else of
+// when it was last changed; and of the mark of the project, else of the workspaces
+// that the editor knows. The project's name is the folder with dashes; it is
+// compared, never taken apart.
+func around(root, path string, told int64, stamp reader.Stamp) (h session.Header, dated bool) {
+	stem, _ := formOf(filepath.Base(path))
+	h = session.Header{Agent: session.Cursor, ID: session.ID(stem)}
+	chat := stem
 	if folder := filepath.Dir(path); filepath.Base(folder) == subagentsDir {
 		chat = filepath.Base(filepath.Dir(folder))
 		h.ParentSession, h.Origin, h.DelegationDepth = session.ID(chat), session.OriginSubagent, 1
 	}
-	h.Cwd, h.CreatedAt = around(root, path, chat)
-	return h, nil
-}
-
-// around finds a session's folder and birth: in the description of the chat that
-// lies beside the transcripts, else, for the folder, in the mark of the project.
-// The project's name is the folder with dashes; it is compared, never taken apart.
-func around(root, path, chat string) (cwd string, created int64) {
-	// The name may hold what means something in a pattern.
-	if strings.ContainsAny(chat, `*?[\`) {
-		return "", 0
-	}
-	found, _ := filepath.Glob(filepath.Join(root, "chats", "*", chat, "meta.json")) // the pattern is well-formed
-	for _, name := range found {
+	for _, name := range chatFiles(root, chat, "meta.json") {
 		meta := object(name)
-		cwd = jsonl.Text(jsonl.Field(meta, "cwd"))
-		if ms, ok := jsonl.Natural(jsonl.Field(meta, "createdAtMs")); ok {
-			created = ms
+		h.Cwd = jsonl.Text(jsonl.Field(meta, "cwd"))
+		if ms, ok := jsonl.Natural(jsonl.Field(meta, "createdAtMs")); ok && chat == stem {
+			h.CreatedAt, h.Version = ms, ofCommandLine
 		}
+	}
+	if h.CreatedAt == 0 {
+		h.CreatedAt = told
+	}
+	if dated = h.CreatedAt > 0; !dated {
+		h.CreatedAt = max(0, stamp.ModTime/1e6)
 	}
 	rel, err := filepath.Rel(root, path)
 	parts := strings.Split(filepath.ToSlash(rel), "/")
-	if cwd != "" || err != nil || len(parts) < 3 {
-		return cwd, created
+	if h.Cwd != "" || err != nil || len(parts) < 3 {
+		return h, dated
 	}
 	mark := object(filepath.Join(root, projectsDir, parts[1], ".workspace-trusted"))
-	if folder := jsonl.Text(jsonl.Field(mark, "workspacePath")); encoded(folder) == parts[1] {
-		cwd = folder
+	if folder := jsonl.Text(jsonl.Field(mark, "workspacePath")); named(folder, parts[1]) {
+		h.Cwd = folder
+		return h, dated
 	}
-	return cwd, created
+	for _, settings := range []string{".config", "Library/Application Support", "AppData/Roaming"} {
+		s := spaces{dir: filepath.Join(filepath.Dir(root), filepath.FromSlash(settings), editorDir, "User", storageDir)}
+		if h.Cwd = s.named(parts[1]); h.Cwd != "" {
+			break
+		}
+	}
+	return h, dated
+}
+
+// ofCommandLine is the version in the header of a transcript that a chat of the
+// command line describes.
+const ofCommandLine = 1
+
+// chatFiles finds a file of a chat of the command line: its folder's name has a
+// hash in front of it.
+func chatFiles(root, chat, name string) []string {
+	// The name may hold what means something in a pattern.
+	if strings.ContainsAny(chat, `*?[\`) {
+		return nil
+	}
+	found, _ := filepath.Glob(filepath.Join(root, "chats", "*", chat, name)) // the pattern is well-formed
+	return found
 }
 
 // encoded is how a project's folder is named after a path.
@@ -170,6 +310,19 @@ func encoded(path string) string {
 		return '-'
 	}, path)
 	return strings.Trim(dashed, "-")
+}
+
+// named reports whether a project is called after a folder. Releases differ in
+// whether neighbouring dashes become one, and in how a drive's letter is written.
+func named(folder, project string) bool {
+	one := func(name string) string {
+		return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' }), "-")
+	}
+	a, b := one(encoded(folder)), one(project)
+	if len(folder) > 1 && folder[1] == ':' {
+		return a != "" && strings.EqualFold(a, b)
+	}
+	return a != "" && a == b
 }
 
 // object reads a small file that holds a JSON object; nil if it does not.
@@ -186,29 +339,74 @@ func object(path string) []byte {
 	return text[jsonl.SkipSpace(text, 0):]
 }
 
-// Revise implements reader.Reader.
-func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position) (reader.Revision, reader.Stamp, error) {
-	return format.Revise(ctx, src, at)
+// Revise implements reader.Reader. A transcript in lines that tells no time is of
+// the time of its latest change, and so another one whenever it grows.
+func (r *Reader) Revise(ctx context.Context, src reader.Source, at reader.Position) (reader.Revision, reader.Stamp, error) {
+	if err := ctx.Err(); err != nil {
+		return reader.Replaced, reader.Stamp{}, err
+	}
+	switch formAt(src.Path) {
+	case inStore:
+		return r.reviseComposer(ctx, src, at)
+	case inText, inDocument:
+		return revisePlain(ctx, src, at)
+	}
+	revision, stamp, err := format.Revise(ctx, src, at)
+	if err != nil || revision != reader.Grown {
+		return revision, stamp, err
+	}
+	f, now, err := reader.OpenRegular(src.Path)
+	if err != nil {
+		return reader.Replaced, stamp, err
+	}
+	defer f.Close()
+	if h, dated, err := identify(ctx, f, now, src.Root, src.Path); err == nil && !dated && h.CreatedAt != src.Header.CreatedAt {
+		return reader.Replaced, stamp, nil
+	}
+	return revision, stamp, nil
 }
 
 // Read implements reader.Reader.
-func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position, emit func(session.Event) error) (reader.Tail, error) {
+func (r *Reader) Read(ctx context.Context, src reader.Source, from reader.Position, emit func(session.Event) error) (reader.Tail, error) {
+	if err := ctx.Err(); err != nil {
+		return reader.Tail{}, err
+	}
+	switch formAt(src.Path) {
+	case inStore:
+		return r.readComposer(ctx, src, from, emit)
+	case inText, inDocument:
+		return readDocument(ctx, src, from, emit)
+	}
 	return format.Read(ctx, src, from, emit)
 }
 
 // Window implements reader.Reader.
-func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
-	return format.Window(ctx, src, at, from, to, natives, emit)
+func (r *Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
+	if err := ctx.Err(); err != nil {
+		return session.Header{}, err
+	}
+	switch formAt(src.Path) {
+	case inStore:
+		return r.windowComposer(ctx, src, from, to, natives, emit)
+	case inText, inDocument:
+		return windowPlain(ctx, src, from, to, natives, emit)
+	}
+	h, err := format.Window(ctx, src, at, from, to, natives, emit)
+	if grown := h; err == nil { // the time of the latest change is no statement of the file's
+		if grown.CreatedAt = src.Header.CreatedAt; grown == src.Header {
+			h = grown
+		}
+	}
+	return h, err
 }
 
-// Alone implements reader.Loner: a session is read from one file.
-func (*Reader) Alone(reader.Source, reader.Position) bool { return true }
+// Alone implements reader.Loner: a transcript is read from one file.
+func (*Reader) Alone(src reader.Source, _ reader.Position) bool { return formAt(src.Path) != inStore }
 
 // ResumeCommand implements reader.Resumer. The command line takes up its own chats,
-// which are described beside the transcripts and so have a time of birth; those of
-// the editor it does not know.
+// which are described beside the transcripts; those of the editor it does not know.
 func (*Reader) ResumeCommand(h session.Header) string {
-	if h.CreatedAt == 0 || h.Origin == session.OriginSubagent || strings.HasPrefix(string(h.ID), "-") {
+	if h.Version != ofCommandLine || h.Origin == session.OriginSubagent || strings.HasPrefix(string(h.ID), "-") {
 		return ""
 	}
 	return reader.ShellCommand(h.Cwd, "cursor-agent", "--resume", string(h.ID))

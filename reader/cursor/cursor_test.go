@@ -23,8 +23,8 @@ const (
 	name = dir + id + "/" + id + ".jsonl"
 )
 
-const talk = `{"role":"user","message":{"content":[{"type":"text","text":"<timestamp>Monday</timestamp>\n<user_query>\nFix it\n</user_query>"}]}}
-{"role":"assistant","message":{"content":[{"type":"text","text":"I look."},{"type":"tool_use","name":"Read","input":{"path":"a"}},{"type":"tool_use","id":"t2","name":"Shell","input":{"command":"ls"}}]}}
+const talk = `{"role":"user","message":{"content":[{"type":"text","text":"<timestamp>Friday, Sep 18, 2026, 9:02 PM (UTC-7)</timestamp>\n<user_query>\nFix it\n</user_query>"}]}}
+{"role":"assistant","message":{"content":[{"type":"text","text":"I look.\n\n[REDACTED]"},{"type":"tool_use","name":"Read","input":{"path":"a"}},{"type":"tool_use","id":"t2","name":"Shell","input":{"command":"ls"}}]}}
 {"role":"user","message":{"content":[{"type":"tool_result","content":"one"},{"type":"tool_result","tool_use_id":"t2","content":[{"type":"text","text":"two"}],"is_error":true}]}}
 {"role":"assistant","content":"Done."}
 {"type":"turn_ended","status":"success"}
@@ -63,7 +63,8 @@ func sourceOf(t testing.TB, root, name string) reader.Source {
 func TestTranscript(t *testing.T) {
 	root := home(t, map[string]string{name: talk, "chats/0123/" + id + "/meta.json": `{"cwd":"/home/dev/my proj","createdAtMs":1796028964271}`})
 	src := sourceOf(t, root, name)
-	want := session.Header{Agent: session.Cursor, ID: id, CreatedAt: 1796028964271, Cwd: "/home/dev/my proj"}
+	const told = 1789790520000 // date -d '2026-09-19 04:02 UTC' +%s
+	want := session.Header{Agent: session.Cursor, ID: id, Version: 1, CreatedAt: 1796028964271, Cwd: "/home/dev/my proj"}
 	if src.Header != want {
 		t.Errorf("the header is %+v", src.Header)
 	}
@@ -87,7 +88,7 @@ func TestTranscript(t *testing.T) {
 			}
 		}
 		got = append(got, fmt.Sprintf("%s %s %s %d", r.Event.Type, r.Event.Body.CallID, strings.Join(said, ""), len(r.Native)))
-		if r.Event.Time != 1796028964271 {
+		if r.Event.Time != told {
 			t.Errorf("event %d is of %d", r.Event.Seq, r.Event.Time)
 		}
 		return nil
@@ -130,7 +131,7 @@ func TestAround(t *testing.T) {
 		flat: {ID: "f1", Cwd: "/home/dev/my-proj"},
 		"projects/other/agent-transcripts/o1.jsonl": {ID: "o1"},
 	} {
-		want.Agent = session.Cursor
+		want.Agent, want.CreatedAt = session.Cursor, 1789790520000
 		if got := sourceOf(t, root, name).Header; got != want {
 			t.Errorf("%s: the header is %+v", name, got)
 		}

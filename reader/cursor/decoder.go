@@ -39,6 +39,19 @@ func recordOf(r *linelog.Record) record {
 	return out
 }
 
+// told is the time that a prompt tells; 0: it tells none.
+func (r *record) told() int64 {
+	if r.role != "user" {
+		return 0
+	}
+	for _, b := range texts(r.x, r.content) {
+		if ms, ok := stated(b.Text); ok {
+			return ms
+		}
+	}
+	return 0
+}
+
 // decoder makes events of lines. What it keeps is little, and bounded.
 type decoder struct {
 	created int64
@@ -47,6 +60,7 @@ type decoder struct {
 
 // small is what is remembered of what came before.
 type small struct {
+	Time   int64    `json:"time,omitempty"` // that the latest prompt told
 	Titled bool     `json:"titled,omitempty"`
 	Asked  bool     `json:"asked,omitempty"` // the latest message is of the user
 	Calls  int64    `json:"calls,omitempty"` // how many there were
@@ -76,11 +90,17 @@ func (d *decoder) Load(state []byte) error {
 
 var appended = session.Op{Kind: session.OpAppend}
 
-// Take implements linelog.Decoder. All events are of the time at which the session
-// was made, for the lines have none.
+// Take implements linelog.Decoder. Events are of the time that the latest prompt
+// tells, before that of the one at which the session was made: lines have no others.
 func (d *decoder) Take(r *linelog.Record, out *linelog.Events) {
 	rec := recordOf(r)
+	if ms := rec.told(); ms > 0 {
+		d.small.Time = ms
+	}
 	out.Time = d.created
+	if d.small.Time > 0 {
+		out.Time = d.small.Time
+	}
 	switch {
 	case rec.role == "user":
 		d.user(&rec, out)
@@ -107,7 +127,7 @@ func (d *decoder) user(rec *record, out *linelog.Events) {
 	ev := session.Event{Type: session.UserMessage, Op: appended}
 	if !d.small.Titled {
 		for _, b := range list {
-			if line := oneLine(b.Text); line != "" {
+			if line := titleOf(b.Text); line != "" {
 				ev.Body.Title, ev.Body.Makeshift, d.small.Titled = &line, true, true
 				break
 			}
@@ -119,7 +139,7 @@ func (d *decoder) user(rec *record, out *linelog.Events) {
 
 func (d *decoder) assistant(rec *record, out *linelog.Events) {
 	out.Add(session.Event{Type: session.AssistantMessage, Op: appended, Step: d.small.Asked}, func() session.Body {
-		return session.Body{Speaker: session.Assistant, Blocks: texts(rec.x, rec.content)}
+		return session.Body{Speaker: session.Assistant, Blocks: unredacted(texts(rec.x, rec.content))}
 	})
 	d.small.Asked = false
 	each(rec.x, rec.content, func(number int64, v []byte, kind string) {
@@ -137,7 +157,7 @@ func (d *decoder) assistant(rec *record, out *linelog.Events) {
 		out.Block(number, session.Event{Type: session.ToolCall}, func() session.Body {
 			return session.Body{
 				Speaker: session.Action, CallID: id,
-				Blocks: []session.Block{{Kind: session.CallBlock, Name: rec.x.Name(rec.x.Field(v, "name")), Text: string(rec.x.Field(v, "input"))}},
+				Blocks: []session.Block{{Kind: session.CallBlock, Name: rec.x.Name(rec.x.Field(v, "name")), Text: said(rec.x.Field(v, "input"))}},
 			}
 		})
 	})
@@ -208,6 +228,21 @@ func texts(x *jsonl.Index, content []byte) []session.Block {
 	return out
 }
 
+// unredacted takes away what stands for thoughts at the end of texts.
+func unredacted(list []session.Block) []session.Block {
+	const mark = "[REDACTED]"
+	out := list[:0]
+	for _, b := range list {
+		if text, ok := strings.CutSuffix(strings.TrimRight(b.Text, " \n"), mark); ok {
+			if b.Text = strings.TrimRight(text, " \n"); b.Text == "" {
+				continue
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
 // typed returns what a person typed of the texts of a message: what stands in
 // marks, where any do; the rest is what the editor tells beside it.
 func typed(list []session.Block) []session.Block {
@@ -243,7 +278,7 @@ func block(record []byte, number int64) []byte {
 	return nil
 }
 
-func oneLine(text string) string {
+func titleOf(text string) string {
 	const most = 80 // code points
 	// Far more than is needed, so that a huge prompt is not split as a whole.
 	if len(text) > 1<<14 {
