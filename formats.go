@@ -46,7 +46,8 @@ func Formats() []Format {
 			session.Kimi, "Kimi Code", "2.1.0", "JSON lines", "subagents, compactions, undone turns", "which sessions are open; the Python client", "kimi.md",
 		},
 		{
-			session.Cursor, "Cursor", "transcripts of its agent", "JSON lines", "subagents", "times, models and tool results, which the transcripts do not hold", "cursor.md",
+			session.Cursor, "Cursor", "editor and agent, by description", "SQLite; JSON lines, JSON, text", "subagents, one session in several forms",
+			"compactions, models; results and exact times of transcripts alone", "cursor.md",
 		},
 		{
 			session.OpenCode, "OpenCode", "1.18.33", "SQLite", "forks, subagents, compactions, prunings, reverts", "messages that a revert deleted; stores before 1.2", "opencode.md",

@@ -126,7 +126,11 @@ func (h *History) Health(ctx context.Context, depth Depth, progress func(done, t
 		return out, err
 	}
 	out.count(files, stored)
-	out.Problems = append(out.Problems, problems(all, files, stored)...)
+	lesser := ingest.Lesser(h.roots, all)
+	counts := func(rows []ingest.FileRow) []ingest.FileRow {
+		return slices.DeleteFunc(slices.Clone(rows), func(f ingest.FileRow) bool { return lesser[f.Path] })
+	}
+	out.Problems = append(out.Problems, problems(counts(all), counts(files), stored)...)
 	out.Problems = append(out.Problems, h.outOfReach(ctx, files)...)
 	slices.SortStableFunc(out.Problems, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
 	out.Index, err = h.index.Check(ctx, depth >= Pages)

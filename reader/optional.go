@@ -103,3 +103,11 @@ type Ranker interface {
 	// what the others state of it is no contradiction. Equal ranks are copies.
 	Rank(root, path string) int
 }
+
+// RankOf is the rank of a source of any reader; 0 of one without ranks.
+func RankOf(r Reader, root, path string) int {
+	if ranker, ok := r.(Ranker); ok {
+		return ranker.Rank(root, path)
+	}
+	return 0
+}

@@ -232,8 +232,16 @@ func (a *Archiver) originals(ctx context.Context, which Which) ([]original, []Sk
 }
 
 // choose picks the newest log of each session, and none of those that
-// contradict each other. The order of all is kept.
+// contradict each other. Forms of a session that tell less than another one
+// (reader.Ranker) do not count. The order of all is kept.
 func (a *Archiver) choose(all []original) (chosen []original, skips []Skip) {
+	rank := func(o original) int { return reader.RankOf(o.reader, o.src.Root, o.src.Path) }
+	highest := map[string]int{}
+	for _, o := range all {
+		to := format.Path(a.dir, o.src.Header)
+		highest[to] = max(highest[to], rank(o))
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(o original) bool { return rank(o) < highest[format.Path(a.dir, o.src.Header)] })
 	at := map[string][]original{}
 	for _, o := range all {
 		to := format.Path(a.dir, o.src.Header)

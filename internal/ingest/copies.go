@@ -83,7 +83,7 @@ func (in *Ingester) shareForks(ctx context.Context, rows []FileRow, stored map[s
 
 // choose picks one file for each session: the same log at two places is one
 // session, files that contradict each other are none. It returns the sessions
-// in conflict too. Rows that lesser leaves out are not looked at.
+// in conflict too. Rows that are lesser (Lesser) are not looked at.
 func choose(rows []FileRow, lesser map[string]bool) (chosen []FileRow, conflict map[session.Key]bool) {
 	best := map[session.Key]int{}
 	conflict = map[session.Key]bool{}
@@ -110,26 +110,30 @@ func choose(rows []FileRow, lesser map[string]bool) (chosen []FileRow, conflict 
 	return chosen, conflict
 }
 
-// lesser finds the files, by path, that do not count because their agent keeps
+// Lesser finds the files, by path, that do not count because their agent keeps
 // the same session in another form, too, that tells more (reader.Ranker).
-func (in *Ingester) lesser(rows []FileRow) map[string]bool {
+func Lesser(roots []Root, rows []FileRow) map[string]bool {
 	rank := func(row FileRow) (n int, ok bool) {
-		root, ok := in.root(row)
-		ranker, ranks := root.Reader.(reader.Ranker)
-		if !ok || !ranks || row.Pending || row.Problem != nil {
+		root, ok := rootOf(roots, row)
+		if !ok || row.Pending || row.Problem != nil {
 			return 0, false
 		}
-		return ranker.Rank(root.Path, row.Path), true
+		return reader.RankOf(root.Reader, root.Path, row.Path), true
 	}
-	highest := map[session.Key]int{}
+	type place struct {
+		key session.Key
+		cwd string
+	}
+	highest := map[place]int{}
 	for _, row := range rows {
 		if n, ok := rank(row); ok {
-			highest[row.Header.Key()] = max(highest[row.Header.Key()], n)
+			at := place{row.Header.Key(), row.Header.Cwd}
+			highest[at] = max(highest[at], n)
 		}
 	}
 	var found map[string]bool
 	for _, row := range rows {
-		if n, ok := rank(row); ok && n < highest[row.Header.Key()] {
+		if n, ok := rank(row); ok && n < highest[place{row.Header.Key(), row.Header.Cwd}] {
 			if found == nil {
 				found = map[string]bool{}
 			}

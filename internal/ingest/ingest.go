@@ -239,8 +239,10 @@ func (in *Ingester) begin(ctx context.Context, scope session.Scope, progress fun
 }
 
 // root finds the root and reader of a row among those this process was given.
-func (in *Ingester) root(row FileRow) (Root, bool) {
-	for _, r := range in.Roots {
+func (in *Ingester) root(row FileRow) (Root, bool) { return rootOf(in.Roots, row) }
+
+func rootOf(roots []Root, row FileRow) (Root, bool) {
+	for _, r := range roots {
 		if r.Path == row.Root && r.Reader.Agent() == row.Agent {
 			return r, true
 		}

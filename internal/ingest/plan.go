@@ -92,7 +92,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	if rows, err = in.freshen(ctx, p, in.withoutAway(rows, at)); err != nil {
 		return nil, err
 	}
-	chosen, conflicts := choose(rows, in.lesser(rows))
+	chosen, conflicts := choose(rows, Lesser(in.Roots, rows))
 	for key := range conflicts {
 		if only == nil || key == *only {
 			p.sources++

@@ -482,3 +482,23 @@ func TestNoShelf(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// The name of a chat of the command line, in the hexadecimal digits of
+// {"name":"Fix it"}, written by hand.
+func TestTitleOfChat(t *testing.T) {
+	root := home(t, map[string]string{name: talk, "chats/0123/" + id + "/meta.json": `{"createdAtMs":1796028964271}`, dir + "b.jsonl": talk})
+	c, err := sqlite3.Open(filepath.Join(root, "chats", "0123", id, "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Exec(`CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT); CREATE TABLE blobs (id TEXT, data BLOB);
+		INSERT INTO meta VALUES ('0', '7b226e616d65223a22466978206974227d'), ('1', 'not hex')`); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{name: "Fix it", dir + "b.jsonl": ""} {
+		if got, ok, err := New().Title(context.Background(), sourceOf(t, root, file)); got != want || ok != (want != "") || err != nil {
+			t.Errorf("%s: %q, %v", file, got, err)
+		}
+	}
+}
