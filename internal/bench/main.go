@@ -3,9 +3,10 @@
 // It prints a table of bars, what was measured, and whether each was reached.
 //
 // Costs of whole processes are CPU times (user plus system) of fresh ones, which
-// every system reports. Costs of single calls are the shortest of several rounds
+// every system reports. Costs of single calls are the shortest of several tries
 // in one process: on a shared machine the rest is other people's work. Where a
-// bar is a ratio, both sides are measured in the same run.
+// bar is a ratio, both sides are measured in the same round; of several rounds the
+// medians count, and the spread is told.
 //
 // With -short everything runs small, and only amounts of work can fail: times
 // say nothing on a machine that others use. Start at bars, then work.
@@ -28,17 +29,17 @@ import (
 func main() {
 	job := flag.String("job", "", "used by the command itself, in the processes that it measures")
 	short := flag.Bool("short", false, "small corpora; only amounts of work can fail")
-	rounds := flag.Int("rounds", 3, "rounds; medians are compared")
-	events := flag.Int("events", 400_000, "size of the large corpus")
+	rounds := flag.Int("rounds", 3, "rounds; ratios are taken within one, medians are compared")
+	events := flag.Int("events", 400_000, "size of the large corpus; the largest has five times as many")
 	dir := flag.String("dir", "", "folder for corpora and indexes; default: a temporary one, removed at the end")
 	flag.Parse()
 	err := error(nil)
 	if *job != "" {
 		err = child(context.Background(), *job)
 	} else {
-		o := sizes{rounds: *rounds, events: *events, files: 20_000, workspaces: 300, line: 200 << 20, bytes: 64 << 20}
+		o := sizes{rounds: max(*rounds, 1), events: *events, files: 20_000, workspaces: 300, line: 200 << 20, bytes: 64 << 20, log: 1 << 30}
 		if *short {
-			o = sizes{rounds: 1, events: 6000, files: 1600, workspaces: 24, line: 4 << 20, bytes: 1 << 20, short: true}
+			o = sizes{rounds: 1, events: 6000, files: 1600, workspaces: 24, line: 4 << 20, bytes: 1 << 20, log: 4 << 20, short: true}
 		}
 		err = run(o, *dir)
 	}
@@ -56,6 +57,7 @@ type sizes struct {
 	workspaces int
 	line       int // bytes of the long line
 	bytes      int // of the logs of each agent that are mostly no text
+	log        int // bytes of the log that is very long
 	short      bool
 }
 

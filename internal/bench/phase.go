@@ -11,10 +11,8 @@ import (
 
 	"github.com/yorehq/yore"
 	"github.com/yorehq/yore/authz"
-	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
-	"github.com/yorehq/yore/sqlite"
 )
 
 // work does a job.
@@ -38,7 +36,7 @@ func work(ctx context.Context, j job) (map[string]float64, error) {
 			return nil, err
 		}
 		start := time.Now()
-		return got, withHistory(ctx, s, func(h *yore.History, _ *authz.View) error {
+		err := withHistory(ctx, s, func(h *yore.History, _ *authz.View) error {
 			scope := session.Scope{All: true}
 			if s.Workspace != "" {
 				scope = session.Scope{Workspaces: []string{s.Workspace}}
@@ -53,8 +51,16 @@ func work(ctx context.Context, j job) (map[string]float64, error) {
 			}
 			return err
 		})
+		if err == nil {
+			got["postings"], err = postingsOf(s.Index)
+		}
+		return got, err
 	case "counts":
 		return counts(ctx, s)
+	case "rest":
+		return rest(ctx, s)
+	case "unpack":
+		return got, unpack(s, got)
 	}
 	return got, withHistory(ctx, s, func(h *yore.History, v *authz.View) error {
 		switch j.Phase {
@@ -68,6 +74,8 @@ func work(ctx context.Context, j job) (map[string]float64, error) {
 			return nil
 		case "phrases":
 			return phrases(ctx, v.AsIndexed(), s, j.Times, got)
+		case "word":
+			return word(ctx, v.AsIndexed(), j.Times, got)
 		case "append":
 			return grow(ctx, v, s, j, got)
 		case "read":
@@ -123,24 +131,40 @@ func (l least) into(got map[string]float64, name string) {
 
 // phrases searches for sampled phrases in each order, warm.
 func phrases(ctx context.Context, v *authz.View, s site, rounds int, got map[string]float64) error {
-	literal := func(o query.Order) query.SessionSearch {
-		return query.SessionSearch{Match: query.Literal, Order: o, Limit: 20}
+	filtered := query.EventFilter{Types: []string{session.ToolResult}}
+	var spanned query.EventFilter
+	if s.Middle > 0 {
+		spanned.Time.From = &s.Middle
 	}
 	kinds := []struct {
 		name string
 		req  query.SessionSearch
-	}{
-		{"matches", literal(query.Matches)}, {"relevance", literal(query.Relevance)},
-		{"auto", query.SessionSearch{Limit: 20}},
-		{"filtered", query.SessionSearch{Limit: 20, Events: query.EventFilter{Types: []string{session.ToolResult}}}},
+	}{{"auto", query.SessionSearch{Limit: 20}}, {"auto type", query.SessionSearch{Limit: 20, Events: filtered}}}
+	for _, o := range []query.Order{query.Matches, query.Relevance} {
+		req := query.SessionSearch{Match: query.Literal, Order: o, Limit: 20}
+		add := func(name string, change func(*query.SessionSearch)) {
+			r := req
+			change(&r)
+			kinds = append(kinds, struct {
+				name string
+				req  query.SessionSearch
+			}{string(o) + name, r})
+		}
+		add("", func(*query.SessionSearch) {})
+		add(" type", func(r *query.SessionSearch) { r.Events = filtered })
+		add(" time", func(r *query.SessionSearch) { r.Events = spanned })
+		if err := inOne(ctx, v, s, o, rounds, got); err != nil {
+			return err
+		}
 	}
 	for _, k := range kinds {
+		must := k.req.Events.Types == nil && k.req.Events.Time == (query.Range{})
 		var times least
 		for range rounds {
 			for i, p := range s.Phrases {
 				k.req.Query = p
 				start := time.Now()
-				if err := find(ctx, v, k.req, k.name != "filtered"); err != nil {
+				if err := find(ctx, v, k.req, must); err != nil {
 					return err
 				}
 				times.took(i, time.Since(start))
@@ -162,6 +186,43 @@ func phrases(ctx context.Context, v *authz.View, s site, rounds int, got map[str
 			times.took(0, time.Since(start))
 		}
 		got[p.name] = float64(times[0].Microseconds()) / 1000
+	}
+	return nil
+}
+
+// inOne searches for sampled phrases within the largest session.
+func inOne(ctx context.Context, v *authz.View, s site, o query.Order, rounds int, got map[string]float64) error {
+	var times least
+	id := string(s.Session)
+	for range rounds {
+		for i, p := range s.Phrases {
+			start := time.Now()
+			g, err := v.Target(ctx, &id)
+			if err == nil {
+				_, err = g.SearchEvents(ctx, query.EventSearch{Query: p, Match: query.Literal, Order: o, Limit: 20})
+			}
+			if err != nil {
+				return err
+			}
+			times.took(i, time.Since(start))
+		}
+	}
+	times.into(got, string(o)+" session")
+	return nil
+}
+
+// word searches for the most common word in each order, warm.
+func word(ctx context.Context, v *authz.View, rounds int, got map[string]float64) error {
+	for _, o := range []query.Order{query.Matches, query.Relevance} {
+		var times least
+		for range rounds {
+			start := time.Now()
+			if err := find(ctx, v, query.SessionSearch{Query: "the", Match: query.Literal, Order: o, Limit: 20}, true); err != nil {
+				return err
+			}
+			times.took(0, time.Since(start))
+		}
+		got[string(o)] = float64(times[0].Microseconds()) / 1000
 	}
 	return nil
 }
@@ -196,9 +257,24 @@ func grow(ctx context.Context, v *authz.View, s site, j job, got map[string]floa
 func reads(ctx context.Context, v *authz.View, s site, rounds int, got map[string]float64) error {
 	var read, trace least
 	id := string(s.Session)
+	count := s.Reads
+	if count == 0 {
+		count = 100
+	}
+	if s.Seqs == 0 {
+		g, err := v.Target(ctx, &id)
+		if err != nil {
+			return err
+		}
+		info, err := g.Info(ctx)
+		if err != nil {
+			return err
+		}
+		s.Seqs = info.Events
+	}
 	for range rounds {
-		for i := range 100 {
-			seq := s.Seqs * int64(i) / 100
+		for i := range count {
+			seq := s.Seqs * int64(i) / int64(count)
 			start := time.Now()
 			g, err := v.Target(ctx, &id)
 			if err == nil {
@@ -230,30 +306,4 @@ func openFiles() float64 {
 		return 0
 	}
 	return float64(len(entries))
-}
-
-// counts is what one look at an unchanged workspace costs, in work.
-func counts(ctx context.Context, s site) (map[string]float64, error) {
-	index, err := sqlite.Open(ctx, sqlite.Options{Dir: s.Index})
-	if err != nil {
-		return nil, err
-	}
-	defer index.Close()
-	o := ingest.Options{Catalog: index, Shards: index}
-	for _, source := range s.Sources {
-		for _, r := range yore.Readers() {
-			if r.Agent() == source.Agent {
-				o.Roots = append(o.Roots, ingest.Root{Reader: r, Path: source.Root})
-			}
-		}
-	}
-	in := ingest.New(o)
-	if _, err := in.Refresh(ctx, session.Scope{Workspaces: []string{s.Workspace}}, nil); err != nil {
-		return nil, err
-	}
-	w, x := in.Work(), index.Work()
-	return map[string]float64{
-		"file stats": float64(w.Files), "folder stats": float64(w.Folders), "bytes": float64(w.Bytes), "identified": float64(w.Identified),
-		"statements": float64(x.Statements), "rows": float64(x.Rows),
-	}, nil
 }

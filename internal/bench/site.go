@@ -32,6 +32,8 @@ type site struct {
 	Seqs      int64
 	Largest   string // its path
 	Appends   []string
+	Reads     int   // of the largest log at a time; 0: 100
+	Middle    int64 // a time that about half of the events are later than, epoch milliseconds; 0: unknown
 }
 
 func (s *site) save(dir string) (string, error) {
@@ -75,6 +77,7 @@ func makeSite(dir string, o corpus.Options, appends int) (site, error) {
 	if o.Workspaces == 1 {
 		s.Workspace = largest.Cwd
 	}
+	s.Middle = stats.Sessions[len(stats.Sessions)/2].CreatedAt
 	s.Events, s.Session, s.Seqs, s.Largest = stats.Events, session.ID(largest.ID), largest.Events, largest.Path
 	if err := s.sample(400); err != nil {
 		return s, err
@@ -189,8 +192,11 @@ type lab struct {
 	sizes
 	dir                     string
 	main, crowd, many, wide string // files of the sites
+	worst                   string
+	hugePlain, hugeFrame    string
 	rich                    map[session.Agent]string
-	text                    site // of main
+	text, worstSite         site // of main and worst
+	richSites               map[session.Agent]site
 }
 
 const appendsEach = 20
@@ -212,10 +218,11 @@ func (l *lab) prepare() error {
 	if l.many, err = save("many", many, err); err != nil {
 		return err
 	}
-	l.rich = map[session.Agent]string{}
+	l.rich, l.richSites = map[session.Agent]string{}, map[session.Agent]site{}
 	for _, agent := range richAgents() {
 		name := "rich-" + string(agent)
 		rich, err := makeRich(at(name), agent, l.bytes)
+		l.richSites[agent] = rich
 		if l.rich[agent], err = save(name, rich, err); err != nil {
 			return err
 		}
@@ -225,6 +232,13 @@ func (l *lab) prepare() error {
 		err = wide.longLine(l.line)
 	}
 	if l.wide, err = save("wide", wide, err); err != nil {
+		return err
+	}
+	l.worstSite, err = makeSite(at("worst"), corpus.Options{Seed: 5, Events: 5 * l.events, Sessions: max(l.events/40, 8), Workspaces: 1}, 0)
+	if l.worst, err = save("worst", l.worstSite, err); err != nil {
+		return err
+	}
+	if err := l.prepareHuge(save); err != nil {
 		return err
 	}
 	c := &crowd{home: at("crowd"), files: l.files, own: l.files / 40, now: time.Now().Add(-time.Hour)}

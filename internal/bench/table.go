@@ -18,8 +18,11 @@ func table(all []result) string {
 		if r.least {
 			bound = "≥"
 		}
-		if r.silent {
+		switch {
+		case r.silent:
 			said = "unknown"
+		case r.low < r.high:
+			said += " (" + figure(r.low, "") + " to " + figure(r.high, "") + ")"
 		}
 		fmt.Fprintf(&b, "| %s | %s %s | %s | %s |\n", r.name, bound, figure(r.bar, r.unit), said, map[bool]string{true: "reached", false: "**missed**"}[r.reached()])
 	}
