@@ -109,7 +109,7 @@ func (l *Logs) onShelves(ctx context.Context, workspace string, call PendingCall
 		file := reader.FileOf(s.Path)
 		open, known := asked[file]
 		if !known {
-			open, err = caller.OpenCalls(ctx, file)
+			open, _ = caller.OpenCalls(ctx, file)
 			if ctx.Err() != nil {
 				return nil, nil, ctx.Err()
 			}
