@@ -183,7 +183,7 @@ func (s *spec) events() []string {
 	case "an open turn":
 		lines = lines[:6]
 	case "another header behind the first":
-		lines = append(lines, fmt.Sprintf(`{"type":"session","version":0,"id":"forged","createdAt":1,"cwd":"/w/app","delegationDepth":0,"ignorable":true,"seq":8,"time":1772442009000,"data":{}}`))
+		lines = append(lines, `{"type":"session","version":0,"id":"forged","createdAt":1,"cwd":"/w/app","delegationDepth":0,"ignorable":true,"seq":8,"time":1772442009000,"data":{}}`)
 	case "a torn end":
 		lines = append(lines, `{"type":"user/message","seq":8,"time":17724`)
 	}

@@ -16,7 +16,7 @@ func TestEscaped(t *testing.T) {
 		"a\rb\r\nc\u2028d\u2029":          "a\\u000db\r\nc\\u2028d\\u2029",
 		"\U000e0041\U000e007f":            `\udb40\udc41\udb40\udc7f`,
 		"a\u200bb\ufeff\u2060\u00ad":      `a\u200bb\ufeff\u2060\u00ad`,
-		"❤️ 👩‍💻 नि‌ष":                     "❤️ 👩‍💻 नि‌ष",
+		"❤️ 👩‍💻 नि\u200cष":                "❤️ 👩‍💻 नि\u200cष",
 		"a\ufe0f\ufe0f":                   "a\ufe0f\\ufe0f",
 		"bad\xff\x9b":                     "bad\ufffd\ufffd",
 	} {

@@ -19,7 +19,7 @@ func (p place) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.yore, args...)
 	cmd.Dir = p.home
 	cmd.Env = []string{
-		"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "XDG_CONFIG_HOME=" + p.home + "/config",
+		"HOME=" + p.home, "TMPDIR=" + os.TempDir(), "XDG_CONFIG_HOME=" + p.home + "/config",
 		"YORE_INDEX=" + p.index, "YORE_ROOTS=dsh=" + p.root,
 	}
 	return cmd
