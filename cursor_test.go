@@ -66,7 +66,7 @@ func TestCursorKeepsASessionTwice(t *testing.T) {
 	expect("the prompt", "wombat", 1)
 	expect("the result", "burrow", 1)
 	health, err := h.Health(t.Context(), yore.Logs, nil)
-	if err != nil || len(health.Problems) != 0 {
+	if err != nil || len(health.Problems) != 0 || health.Roots[0].Sound != 0 || health.Roots[1].Sound != 1 {
 		t.Errorf("%+v, %v", health, err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(store)); err != nil || len(entries) != 1 {

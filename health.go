@@ -125,11 +125,11 @@ func (h *History) Health(ctx context.Context, depth Depth, progress func(done, t
 	if err != nil {
 		return out, err
 	}
-	out.count(files, stored)
 	lesser := ingest.Lesser(h.roots, all)
 	counts := func(rows []ingest.FileRow) []ingest.FileRow {
 		return slices.DeleteFunc(slices.Clone(rows), func(f ingest.FileRow) bool { return lesser[f.Path] })
 	}
+	out.count(files, counts(files), stored)
 	out.Problems = append(out.Problems, problems(counts(all), counts(files), stored)...)
 	out.Problems = append(out.Problems, h.outOfReach(ctx, files)...)
 	slices.SortStableFunc(out.Problems, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
@@ -195,8 +195,8 @@ func used(copies []ingest.FileRow, stored map[string]ingest.Stored) int {
 	return slices.IndexFunc(copies, func(f ingest.FileRow) bool { _, ok := stored[f.Path]; return ok })
 }
 
-// count adds up the sessions of each root.
-func (h *Health) count(files []ingest.FileRow, stored map[string]ingest.Stored) {
+// count adds up the files of each root, and the sessions that chosen ones give.
+func (h *Health) count(files, chosen []ingest.FileRow, stored map[string]ingest.Stored) {
 	root := func(f ingest.FileRow) *RootHealth {
 		return &h.Roots[slices.IndexFunc(h.Roots, func(r RootHealth) bool { return r.Path == f.Root && r.Agent == f.Agent })]
 	}
@@ -205,7 +205,7 @@ func (h *Health) count(files []ingest.FileRow, stored map[string]ingest.Stored) 
 			root(f).Files++
 		}
 	}
-	for _, copies := range groups(files) {
+	for _, copies := range groups(chosen) {
 		if contradictory(copies) {
 			continue
 		}

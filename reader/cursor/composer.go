@@ -79,7 +79,6 @@ type walk struct {
 	db   *rows.DB
 	e    entry
 	c    composer
-	head []byte // what stands for the composer itself
 	emit func(*made) error
 
 	next  int64 // seq of the next event
