@@ -55,5 +55,9 @@ func Formats() []Format {
 		{
 			session.Kilo, "Kilo CLI", "as OpenCode, not seen", "SQLite", "as OpenCode", "as OpenCode", "opencode.md",
 		},
+		{
+			session.OpenClaw, "OpenClaw", "2026.9 and the files before, by description", "SQLite, zstd; JSON lines", "branches, resets, compactions, forks, subagents, archived transcripts",
+			"which sessions are open; subagents of the files", "openclaw.md",
+		},
 	}
 }

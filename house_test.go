@@ -95,7 +95,7 @@ type dependency struct {
 
 var dependencies = []dependency{
 	{"github.com/ncruces/go-sqlite3", "the index: SQLite, as WebAssembly translated to Go, so without cgo; agents' own databases; FTS5, to compare with", []string{"sqlite", "reader/rows", "internal/bench"}, false},
-	{"github.com/klauspost/compress", "zstd: DSH logs are written in it, the index and the archive keep texts in it", []string{"sqlite", "reader/dsh", "reader/codex", "reader/archive", "internal/corpus", "internal/bench"}, false},
+	{"github.com/klauspost/compress", "zstd: DSH logs and rows of OpenClaw are written in it, the index and the archive keep texts in it", []string{"sqlite", "reader/dsh", "reader/codex", "reader/openclaw", "reader/archive", "internal/corpus", "internal/bench"}, false},
 	{"github.com/go-json-experiment/json", "jsontext: a JSON tokenizer that keeps a record's bytes, number forms and duplicate keys", []string{"reader/jsonl", "reader/dsh", "reader/claude", "reader/codex", "reader/readertest", "internal/render", "internal/bench"}, false},
 	{"github.com/modelcontextprotocol/go-sdk", "the official SDK of the protocol that agents call the tools over", []string{"internal/mcpserver"}, false},
 	{"golang.org/x/text", "Unicode normalisation, which the standard library lacks", []string{"internal/document"}, false},

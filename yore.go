@@ -36,6 +36,7 @@ import (
 	"github.com/yorehq/yore/reader/dsh"
 	"github.com/yorehq/yore/reader/gemini"
 	"github.com/yorehq/yore/reader/kimi"
+	"github.com/yorehq/yore/reader/openclaw"
 	"github.com/yorehq/yore/reader/opencode"
 	"github.com/yorehq/yore/reader/pi"
 	"github.com/yorehq/yore/reader/qwen"
@@ -227,7 +228,7 @@ func agents() string {
 
 // Readers returns a reader for every agent that this build knows.
 func Readers() []reader.Reader {
-	return []reader.Reader{dsh.New(), claude.New(), codex.New(), pi.New(), copilot.New(), kimi.New(), gemini.New(), qwen.New(), cursor.New(), opencode.New(), opencode.NewKilo(), archive.New()}
+	return []reader.Reader{dsh.New(), claude.New(), codex.New(), pi.New(), copilot.New(), kimi.New(), gemini.New(), qwen.New(), cursor.New(), opencode.New(), opencode.NewKilo(), openclaw.New(), archive.New()}
 }
 
 // DefaultSources returns where the known agents keep their sessions, whether or

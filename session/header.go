@@ -38,6 +38,7 @@ const (
 	Kimi     Agent = "kimi-code"
 	OpenCode Agent = "opencode"
 	Kilo     Agent = "kilo"
+	OpenClaw Agent = "openclaw"
 )
 
 // Key identifies a session within one workspace.

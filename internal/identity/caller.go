@@ -47,6 +47,8 @@ func (c Call) agent() (agent session.Agent, readable bool) {
 		return session.OpenCode, true
 	case "kilo":
 		return session.Kilo, true
+	case "openclaw-bundle-mcp":
+		return session.OpenClaw, true
 	case geminiClient:
 		return session.Gemini, true
 	}

@@ -22,6 +22,11 @@ type entry struct {
 	keptIndex                           int64
 	target                              uint64
 	replaced                            bool // an edit gives other words
+
+	hung   bool   // it says what it hangs on, if only nothing
+	side   bool   // it is written beside the path
+	cursor uint64 // of a leaf control: what is appended to next, if that is said
+	turned bool   // a leaf control says so
 }
 
 // message is what a message entry holds.
@@ -51,7 +56,11 @@ func entryOf(r *linelog.Record) entry {
 		case "id":
 			id, e.id = v, linelog.Key(v)
 		case "parentId":
-			e.parent = linelog.Key(v)
+			e.parent, e.hung = linelog.Key(v), true
+		case "appendMode":
+			e.side = jsonl.Is(v, "side")
+		case "appendParentId":
+			e.cursor, e.turned = linelog.Key(v), true
 		case "timestamp":
 			stamp = v
 		case "message":

@@ -23,9 +23,10 @@ import (
 
 // Decoder makes events of entries. It is a linelog.Decoder.
 type Decoder struct {
-	prefix string // of types that are the agent's own
-	tree   tree
-	small  small
+	prefix   string // of types that are the agent's own
+	controls bool   // entries may steer, see NewSteered
+	tree     tree
+	small    small
 }
 
 // small is what is remembered beside the tree.
@@ -34,6 +35,8 @@ type small struct {
 	Titled bool   `json:"titled,omitempty"` // a name was given, or a prompt seen
 	Prompt string `json:"prompt,omitempty"` // the title that the first prompt makes
 	Calls  []call `json:"calls,omitempty"`  // of the latest answer that makes some
+	Cursor uint64 `json:"cursor,omitempty"` // what the latest entry left to be appended to, where that is not the leaf
+	Reset  uint64 `json:"reset,omitempty"`  // the latest reset
 }
 
 // call is a tool call and the event that stands for it.
@@ -63,6 +66,9 @@ func (d *Decoder) Settled(r *linelog.Record) bool {
 		return false
 	}
 	leaf := d.tree.leaf()
+	if d.controls && (steers(&e) || d.small.Cursor != 0) {
+		return false
+	}
 	return leaf != nil && (d.small.Linear || e.id == 0 || e.parent == leaf.id)
 }
 
@@ -70,7 +76,7 @@ func (d *Decoder) Settled(r *linelog.Record) bool {
 func (d *Decoder) Take(r *linelog.Record, out *linelog.Events) {
 	e := entryOf(r)
 	if e.kind == "session" {
-		d.small.Linear = d.small.Linear || e.version < 2 && len(d.tree.nodes) == 0
+		d.small.Linear = d.small.Linear || e.version < 2 && len(d.tree.nodes) == 0 && !d.controls
 		return
 	}
 	if e.time > 0 {
@@ -81,6 +87,19 @@ func (d *Decoder) Take(r *linelog.Record, out *linelog.Events) {
 	if d.small.Linear || e.id == 0 {
 		parent = d.tree.leaf()
 		n.id = 0
+	}
+	leaf := d.tree.leaf()
+	beside := d.controls && beside(&e)
+	if d.controls {
+		if e.kind == "leaf" {
+			d.turn(&e, n, out)
+			return
+		}
+		parent = d.hangsOn(&e)
+		d.small.Cursor = 0
+		if beside {
+			d.small.Cursor = n.id
+		}
 	}
 	d.moveTo(parent, out)
 	switch e.kind {
@@ -99,10 +118,19 @@ func (d *Decoder) Take(r *linelog.Record, out *linelog.Events) {
 		d.edit(&e, n, out)
 	case "session_info":
 		d.name(&e, out)
+	case "reset":
+		if d.controls {
+			d.reset(&e, n, out)
+			break
+		}
+		fallthrough
 	default:
 		d.log(&e, out, d.prefix+"/"+linelog.Word(e.kind), nil)
 	}
 	d.tree.add(n)
+	if beside {
+		d.moveTo(leaf, out)
+	}
 }
 
 // moveTo makes an entry the leaf, or nil: nothing. Where that changes what the

@@ -15,6 +15,7 @@ type saved struct {
 	small
 	Nodes   []byte `json:"nodes,omitempty"`   // packed; the last is the leaf
 	Partial bool   `json:"partial,omitempty"` // there are others
+	Leaf    int    `json:"leaf,omitempty"`    // where it is not: which one is, from 1; -1: none
 }
 
 // Save implements linelog.Decoder.
@@ -27,14 +28,19 @@ func (d *Decoder) Save() ([]byte, error) {
 	if st.Partial {
 		return d.Mark()
 	}
+	switch leaf := d.tree.leaf(); {
+	case leaf == nil && len(d.tree.nodes) > 0:
+		st.Leaf = -1
+	case leaf != nil && leaf.ord != len(d.tree.nodes)-1:
+		st.Leaf = leaf.ord + 1
+	}
 	return json.Marshal(st)
 }
 
 // Mark implements linelog.Decoder.
 func (d *Decoder) Mark() ([]byte, error) {
-	st := saved{small: d.small}
+	st := saved{small: d.small, Partial: d.tree.partial || len(d.tree.nodes) > 0}
 	if leaf := d.tree.leaf(); leaf != nil {
-		st.Partial = true
 		alone := *leaf
 		alone.parent, alone.ord = nil, 0
 		st.Nodes = appendNode(nil, []*node{&alone}, 0)
@@ -62,8 +68,14 @@ func (d *Decoder) Load(state []byte) error {
 			t.byID[n.id] = n
 		}
 	}
-	if count := len(t.nodes); count > 0 {
-		t.move(t.nodes[count-1])
+	if st.Leaf > len(t.nodes) || st.Leaf < -1 {
+		return errState
+	}
+	if st.Leaf == 0 {
+		st.Leaf = len(t.nodes)
+	}
+	if st.Leaf > 0 {
+		t.move(t.nodes[st.Leaf-1])
 	}
 	t.surface = t.context(nil)
 	d.small, d.tree = st.small, t
@@ -142,7 +154,7 @@ func parseNode(b []byte, before []*node) (n *node, rest []byte, ok bool) {
 	if flags&hasOrd != 0 {
 		n.keptOrd = int(p.unsigned() & (1<<31 - 1))
 	}
-	return n, p.b, p.ok && n.kind <= editNode && n.seq >= -1
+	return n, p.b, p.ok && n.kind <= aliasNode && n.seq >= -1
 }
 
 // parser takes numbers off the front of bytes.

@@ -32,6 +32,7 @@ const (
 	plainNode      = iota
 	compactionNode // it stands first, and drops what is before the entry ref
 	editNode       // it changes the entry ref
+	aliasNode      // a control: what hangs on it hangs on its parent
 )
 
 // node is one entry of the tree.
