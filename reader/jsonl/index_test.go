@@ -19,7 +19,7 @@ func walked(out []string, x *Index, v []byte) []string {
 		out = append(out, "{")
 		c := x.Enter(v)
 		for name, value, ok := c.Member(); ok; name, value, ok = c.Member() {
-			out = walked(append(out, fmt.Sprintf("%q", bytes.ToValidUTF8(name, []byte("\uFFFD")))), x, value)
+			out = walked(append(out, fmt.Sprintf("%q", string([]rune(string(name))))), x, value)
 		}
 		return append(out, "}")
 	case IsArray(v):
