@@ -17,25 +17,34 @@ type agents []setup.Status
 // agents looks at the configurations of this user and of the present folder.
 func (a *app) agents() agents {
 	here, _ := (&scope{}).workspace() // without one, only the user's are looked at
-	return setup.Inspect(a.places(), here)
+	return setup.Inspect(a.places(), here, setupOptions{}.own)
 }
 
 // places tells where the agents keep their configurations.
 func (a *app) places() setup.Places {
 	home, _ := os.UserHomeDir()
-	p := setup.Places{Home: home, Homes: map[setup.Agent]string{}}
+	p := setup.Places{Home: home, Homes: map[setup.Agent]string{}, Files: map[setup.Agent]string{}}
 	for _, agent := range setup.Agents() {
 		variable, _ := setup.Home(agent)
 		p.Homes[agent] = a.folder(variable)
+		if variable := setup.File(agent); variable != "" {
+			p.Files[agent] = a.folder(variable)
+		}
 	}
 	return p
 }
 
-// folder returns a folder that the environment names, absolute; "" for none.
+// folder returns a folder or file that the environment names, absolute; "" for none.
 func (a *app) folder(name string) string {
 	dir := a.getenv(name)
 	if strings.TrimSpace(dir) == "" {
 		return ""
+	}
+	// OpenClaw takes the home folder's sign for itself; to others it is a name.
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(dir), "~/"); ok && strings.HasPrefix(name, "OPENCLAW_") {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
 	}
 	if abs, err := filepath.Abs(dir); err == nil {
 		return abs

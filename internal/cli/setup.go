@@ -37,12 +37,14 @@ a backup beside it, and a second time changes nothing. --undo takes the entry ou
 again. A file that is broken, read-only, or holds an entry of that name that
 setup did not write is left alone, and the reason is given with its line.
 
-For all but dsh the entry holds in every project: they start the server in
+For all but dsh and openclaw the entry holds in every project: they start the server in
 the folder of each session, which is the workspace it shows. (Cursor's editor does
 not, but tells the folder.) One process of dsh
 may serve many folders and does not say which of them calls. So without
 --workspace only the profile headless is set up, which works in one folder; with
-it, every session of dsh gets the history of that one folder.
+it, every session of dsh gets the history of that one folder. OpenClaw's gateway
+serves all of its chats: they get the history of --workspace, or else of the folder
+that its configuration says its agents work in.
 
 Where the program, its index and the agents' homes are told by the environment,
 the entry hands it on.`,
@@ -137,6 +139,12 @@ func (a *app) targets(o *setupOptions) ([]setup.Target, error) {
 	if o.project {
 		dir, err := (&scope{}).workspace()
 		return []setup.Target{setup.Project(dir)}, err
+	}
+	if dir := places.Workspace(o.agent); dir != "" && !given && !o.undo {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fault.New(fault.InvalidArgs, "%s serves all of its chats from one process, and its folder %s is not there: --workspace DIR must say whose history they get", o.agent, dir)
+		}
+		o.workspace = dir
 	}
 	user, err := places.User(o.agent)
 	if err != nil || o.agent != setup.DSH {

@@ -20,6 +20,8 @@ const (
 // Clients that give their servers other names than their agents'. Qwen Code's
 // ends in the server's name.
 const (
+	openCodeClient = "opencode" // the Kilo CLI, a fork, says so too
+
 	geminiClient = "gemini-cli-mcp-client"
 	qwenClient   = "qwen-cli-mcp-client"
 )
@@ -43,11 +45,11 @@ func (c Call) agent() (agent session.Agent, readable bool) {
 		return copilot, true
 	case string(session.Kimi):
 		return session.Kimi, true
-	case "opencode":
+	case openCodeClient:
 		return session.OpenCode, true
 	case "kilo":
 		return session.Kilo, true
-	case "openclaw-bundle-mcp":
+	case openClawClient:
 		return session.OpenClaw, true
 	case geminiClient:
 		return session.Gemini, true
@@ -159,8 +161,14 @@ func (r *Resolver) byPendingCall(ctx context.Context, workspace string, call Cal
 	if !readable || call.callID() != "" || call.thread() != "" {
 		return nil, nil
 	}
+	pending := PendingCall{Agent: agent, Tool: call.Tool, Args: call.Args}
+	if call.Client == openCodeClient {
+		kilo := pending
+		kilo.Agent = session.Kilo
+		return r.pending(ctx, workspace, pending, kilo)
+	}
 	// Kimi Code writes a call down a moment after it has made it.
-	return r.await(ctx, workspace, PendingCall{Agent: agent, Tool: call.Tool, Args: call.Args}, agent == session.Kimi && r.calls != nil && call.asksOwn())
+	return r.await(ctx, workspace, pending, agent == session.Kimi && r.calls != nil && call.asksOwn())
 }
 
 // known returns the key if it is that of a session in the workspace.
@@ -189,13 +197,21 @@ func (r *Resolver) newest(ctx context.Context, workspace string, key session.Key
 	return r.known(ctx, workspace, key)
 }
 
-func (r *Resolver) pending(ctx context.Context, workspace string, call PendingCall) (*session.Key, error) {
+// pending returns the one session whose log holds one of the calls.
+func (r *Resolver) pending(ctx context.Context, workspace string, calls ...PendingCall) (*session.Key, error) {
 	if r.calls == nil {
 		return nil, nil
 	}
-	keys, err := r.calls.FindCall(ctx, workspace, call)
-	if err != nil || len(keys) != 1 {
-		return nil, err
+	var all []session.Key
+	for _, call := range calls {
+		keys, err := r.calls.FindCall(ctx, workspace, call)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keys...)
 	}
-	return r.known(ctx, workspace, keys[0])
+	if len(all) != 1 {
+		return nil, nil
+	}
+	return r.known(ctx, workspace, all[0])
 }

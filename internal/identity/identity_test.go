@@ -110,6 +110,8 @@ func TestWorkspace(t *testing.T) {
 		{name: "DSH", call: Call{Client: "dsh-mcp-client"}, refuse: "several workspaces"},
 		{name: "DSH with a flag", host: Options{Workspace: other}, call: Call{Client: "dsh-mcp-client"}, want: other},
 		{name: "DSH that takes the process's folder on purpose", host: Options{Workspace: "."}, call: Call{Client: "dsh-mcp-client"}, want: dir},
+		{name: "OpenClaw", call: Call{Client: "openclaw-bundle-mcp"}, refuse: "several workspaces"},
+		{name: "OpenClaw with a flag", host: Options{Workspace: other}, call: Call{Client: "openclaw-bundle-mcp"}, want: other},
 
 		{name: "Claude's project", host: Options{Getenv: environment("CLAUDE_PROJECT_DIR", dir)}, want: dir},
 		{name: "Claude's project by a link", host: Options{Getenv: environment("CLAUDE_PROJECT_DIR", link)}, want: dir},
@@ -203,7 +205,7 @@ func TestSession(t *testing.T) {
 		return session.Key{Agent: session.Agent(agent), ID: session.ID(id)}
 	}
 	known := corpus{keys: map[string][]session.Key{
-		"/w": {key("codex", "t1"), key("claude-code", "c0"), key("claude-code", "c1"), key("qwen-code", "q0"), key("qwen-code", "q1"), key("copilot", "p1"), key("dsh", "d1"), key("dsh", "d2"), key("pi", "i1")},
+		"/w": {key("codex", "t1"), key("claude-code", "c0"), key("claude-code", "c1"), key("qwen-code", "q0"), key("qwen-code", "q1"), key("copilot", "p1"), key("dsh", "d1"), key("dsh", "d2"), key("pi", "i1"), key("kilo", "k1"), key("opencode", "o1")},
 		"/v": {key("codex", "foreign"), key("claude-code", "foreign"), key("qwen-code", "foreign"), key("dsh", "foreign")},
 	}}
 	env := environment("CLAUDE_CODE_SESSION_ID", "c1", "QWEN_CODE_SESSION_ID", "q1", "COPILOT_AGENT_SESSION_ID", "p1")
@@ -250,6 +252,9 @@ func TestSession(t *testing.T) {
 		{name: "an agent without readable logs", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "some-client"}},
 		{name: "Pi's own log", host: Options{Calls: calls{byArgs: []session.Key{key("pi", "i1"), key("codex", "t1")}}}, call: Call{Client: "pi"}, want: "pi:i1"},
 		{name: "another agent without readable logs", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}}, call: Call{Client: "gemini-cli-mcp-client"}},
+		{name: "Kilo calls itself as OpenCode does", host: Options{Calls: calls{byArgs: []session.Key{key("kilo", "k1")}}}, call: Call{Client: "opencode"}, want: "kilo:k1"},
+		{name: "OpenCode", host: Options{Calls: calls{byArgs: []session.Key{key("opencode", "o1"), key("pi", "i1")}}}, call: Call{Client: "opencode"}, want: "opencode:o1"},
+		{name: "OpenCode or Kilo", host: Options{Calls: calls{byArgs: []session.Key{key("opencode", "o1"), key("kilo", "k1")}}}, call: Call{Client: "opencode"}},
 		{name: "a call id that is not found", host: Options{Calls: calls{byArgs: []session.Key{key("claude-code", "c0")}}},
 			call: Call{Client: "claude-code", Meta: map[string]any{"claudecode/toolUseId": "toolu_1"}}},
 		{name: "a thread that is not found", host: Options{Calls: calls{byArgs: []session.Key{key("codex", "t1")}}},

@@ -77,7 +77,7 @@ func (l *Logs) FindCall(ctx context.Context, workspace string, call PendingCall)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range l.choose(workspace, call.Agent, sources) {
+	for _, s := range l.choose(ctx, workspace, call.Agent, sources) {
 		open, err := l.follow(ctx, s)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -145,21 +145,50 @@ func (l *Logs) byID(ctx context.Context, workspace string, call PendingCall) ([]
 	return found, nil
 }
 
+// stampsOf returns when the sessions of a shelf were written, by their names, as
+// far as the shelf can be listed.
+func stampsOf(ctx context.Context, r reader.Reader, root, file string) map[string]reader.Stamp {
+	stamps := map[string]reader.Stamp{}
+	if shelver, ok := r.(reader.Shelver); ok {
+		// A shelf that cannot be listed holds no call.
+		_ = shelver.List(ctx, root, file, func(s reader.Listed) error {
+			stamps[s.Name] = s.Stamp
+			return nil
+		})
+	}
+	return stamps
+}
+
 // choose returns those of the workspace's last written logs, of one agent or of
 // every one, that are being written now. How far the others have been read is
 // remembered, as long as they are among the last.
-func (l *Logs) choose(workspace string, agent session.Agent, sources []reader.Source) []reader.Source {
+func (l *Logs) choose(ctx context.Context, workspace string, agent session.Agent, sources []reader.Source) []reader.Source {
 	type dated struct {
 		reader.Source
 		stamp reader.Stamp
+		rows  bool // what its position counts is no bytes
 	}
 	var logs []dated
+	shelves := map[string]map[string]reader.Stamp{}
 	for _, s := range sources {
-		if s.Header.Cwd != workspace || l.readers[s.Agent] == nil || agent != "" && s.Agent != agent {
+		r := l.readers[s.Agent]
+		if s.Header.Cwd != workspace || r == nil || agent != "" && s.Agent != agent {
 			continue
 		}
-		if stamp, err := reader.StatRegular(reader.FileOf(s.Path)); err == nil {
-			logs = append(logs, dated{s, stamp})
+		file, name := reader.SplitPart(s.Path)
+		if !reader.OnShelf(r, s.Root, s.Path) {
+			if stamp, err := reader.StatRegular(file); err == nil {
+				logs = append(logs, dated{s, stamp, false})
+			}
+			continue
+		}
+		stamps, known := shelves[file]
+		if !known {
+			stamps = stampsOf(ctx, r, s.Root, file)
+			shelves[file] = stamps
+		}
+		if stamp, ok := stamps[name]; ok {
+			logs = append(logs, dated{s, stamp, true})
 		}
 	}
 	slices.SortFunc(logs, func(a, b dated) int { return cmp.Compare(b.stamp.ModTime, a.stamp.ModTime) })
@@ -172,7 +201,7 @@ func (l *Logs) choose(workspace string, agent session.Agent, sources []reader.So
 		if t == nil {
 			t = &tail{open: make(openCalls)}
 		}
-		if d.stamp.Size-t.at.Offset > maxBytes {
+		if !d.rows && d.stamp.Size-t.at.Offset > maxBytes {
 			continue
 		}
 		kept[d.Path] = t

@@ -14,6 +14,10 @@ import (
 // process and tells with no call which of them it comes from.
 const DSHClient = "dsh-mcp-client"
 
+// openClawClient is the name of another one: OpenClaw's gateway starts its servers
+// in whichever folder it runs in itself.
+const openClawClient = "openclaw-bundle-mcp"
+
 // SandboxMeta is the capability a server advertises so that Codex sends the
 // folder of each call, and the key it sends it under.
 const SandboxMeta = "codex/sandbox-state-meta"
@@ -31,8 +35,8 @@ func (r *Resolver) workspace(call Call) (string, error) {
 	if state, ok := call.Meta[SandboxMeta]; ok {
 		return sandbox(state)
 	}
-	if call.Client == DSHClient {
-		return "", refuse("This host can serve several workspaces from one process and does not say which of them a call comes from, so nothing is shown. Start one server for each workspace with --workspace DIR in the host's configuration.")
+	if call.Client == DSHClient || call.Client == openClawClient {
+		return "", refuse("This host can serve several workspaces from one process and does not say which of them a call comes from, so nothing is shown. Give the server --workspace DIR in the host's configuration, one for each workspace.")
 	}
 	if call.fromCursor() {
 		return r.cursor()

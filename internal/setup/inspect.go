@@ -32,8 +32,9 @@ type Problem struct {
 
 // Inspect looks at the configuration of every agent that is there: for its
 // user, for Claude Code also that of the project folder, for DSH also that of
-// each profile. An agent that is not there is left out.
-func Inspect(p Places, project string) []Status {
+// each profile. An agent that is not there is left out. own reports whether a
+// command starts this program, under whatever name.
+func Inspect(p Places, project string, own func(command string) bool) []Status {
 	var all []Status
 	for _, agent := range Agents() {
 		user, err := p.User(agent)
@@ -61,13 +62,13 @@ func Inspect(p Places, project string) []Status {
 		if agent == Claude {
 			// What holds for one folder only goes before what holds for all.
 			local := user.local(project)
-			s.check(user.Path, local.entries)
+			s.check(user.Path, local.entries, own)
 			for _, t := range targets {
-				t.inspect(&s, local.off)
+				t.inspect(&s, local.off, own)
 			}
 		} else {
 			for _, t := range targets {
-				t.inspect(&s, nil)
+				t.inspect(&s, nil, own)
 			}
 		}
 		all = append(all, s)
@@ -81,7 +82,7 @@ func exists(path string) bool {
 }
 
 // inspect looks at what a file holds; the servers named in off are not started.
-func (t Target) inspect(s *Status, off []string) {
+func (t Target) inspect(s *Status, off []string, own func(command string) bool) {
 	fail := func(line int, reason string) { s.Problems = append(s.Problems, Problem{t.Path, line, reason}) }
 	c, err := t.read()
 	if err != nil {
@@ -96,14 +97,14 @@ func (t Target) inspect(s *Status, off []string) {
 	for i := range all {
 		all[i].disabled = all[i].disabled || slices.Contains(off, all[i].Name)
 	}
-	s.check(t.Path, all)
+	s.check(t.Path, all, own)
 }
 
 // check says of the entries of a file that start yore what will keep them from it.
-func (s *Status) check(path string, all []entry) {
+func (s *Status) check(path string, all []entry, own func(command string) bool) {
 	fail := func(line int, reason string) { s.Problems = append(s.Problems, Problem{path, line, reason}) }
 	for _, e := range all {
-		if !e.runs() {
+		if !e.runs(own) {
 			continue
 		}
 		s.Found = append(s.Found, Entry{path, e.line, e.Server, e.disabled})
@@ -115,7 +116,7 @@ func (s *Status) check(path string, all []entry) {
 		}
 		workspace, given := e.workspace()
 		switch {
-		case s.Agent == DSH && !given:
+		case Pinned(s.Agent) && !given:
 			fail(e.line, "without --workspace every call is refused: one process of this agent may serve several folders")
 		case given && workspace == "":
 			fail(e.line, "--workspace names no folder")

@@ -43,7 +43,7 @@ func TestInspectSwitchedOff(t *testing.T) {
 		home := t.TempDir()
 		path := filepath.Join(home, tc.file)
 		put(t, path, tc.text)
-		all := Inspect(Places{Home: home}, here)
+		all := Inspect(Places{Home: home}, here, stranger)
 		if len(all) != 1 {
 			t.Fatalf("%s: %v", tc.name, all)
 		}

@@ -26,6 +26,7 @@ func (p Places) claudeFile() string {
 // jsonFile is the form of most agents: strict JSON, servers by name in
 // "mcpServers". They differ in what an entry says beside its command.
 type jsonFile struct {
+	in         string  // the object that the object of the servers is in; "": none
 	key        string  // of the object of the servers; "": mcpServers
 	joined     bool    // "command" is a list of the program and its arguments, and "environment" is what others call "env"
 	kind, also string  // what "type" says of a server that is a program, and another word for it; "": nothing
@@ -33,23 +34,26 @@ type jsonFile struct {
 	extra      []extra // settings that every entry gets, in order
 	comments   bool    // the file may hold comments
 	trailing   bool    // and commas behind the last of a list or an object
+	five       bool    // it is JSON5, with all of that
 	lists      bool    // "mcp" beside the servers lists those that run and those that do not
 }
 
 // extra is a setting of an entry: its name and its JSON.
 type extra struct{ name, value string }
 
-// bare returns a text without its byte order mark, its comments and its last
-// commas blanked where it may have some: it keeps its length and its lines.
-func (f jsonFile) bare(text []byte) (mark, rest []byte) {
-	mark, rest = unmark(text)
+// bare returns a text as strict JSON without its byte order mark.
+func (f jsonFile) bare(text []byte) (mark []byte, p strict) {
+	mark, text = unmark(text)
+	if f.five {
+		return mark, ofJSON5(text)
+	}
 	if f.comments {
-		rest = uncommented(rest)
+		text = uncommented(text)
 	}
 	if f.trailing {
-		untrailed(rest)
+		untrailed(text)
 	}
-	return mark, rest
+	return mark, strict{text: text}
 }
 
 // untrailed puts spaces in the place of the commas of a text without comments
@@ -83,8 +87,9 @@ func uncommented(text []byte) []byte {
 	for i := 0; i < len(out); i++ {
 		end := -1
 		switch {
-		case out[i] == '"':
-			for i++; i < len(out) && out[i] != '"'; i++ {
+		case out[i] == '"', out[i] == '\'': // the latter in JSON5 alone
+			quote := out[i]
+			for i++; i < len(out) && out[i] != quote; i++ {
 				if out[i] == '\\' {
 					i++
 				}
@@ -111,7 +116,13 @@ func uncommented(text []byte) []byte {
 	return out
 }
 
-func (f jsonFile) servers() string { return or(f.key, "mcpServers") }
+// path leads to the object of the servers.
+func (f jsonFile) path() []string {
+	if f.in == "" {
+		return []string{or(f.key, "mcpServers")}
+	}
+	return []string{f.in, or(f.key, "mcpServers")}
+}
 
 // member is one name and value of an object, as offsets into its text.
 type member struct {
@@ -180,28 +191,45 @@ func named(list []member, name string) (int, bool) {
 	return 0, false
 }
 
-// block is the object of the servers: where it is and what it holds.
+// block is an object: where it is and what it holds.
 type block struct {
 	members      []member
 	open, closed int
 }
 
-// find finds the object of the servers; ok is false if there is none.
-func (f jsonFile) find(text []byte) (top, in block, ok bool, err error) {
-	if top.members, top.open, top.closed, err = document(text); err != nil {
-		return top, in, false, err
+// of turns a block's offsets into those of the text that was made plain.
+func (b block) of(p strict) block {
+	out := block{open: p.behind(b.open), closed: p.at(b.closed)}
+	for _, m := range b.members {
+		out.members = append(out.members, member{m.name, p.at(m.keyStart), p.at(m.start), p.behind(m.end)})
 	}
-	i, ok := named(top.members, f.servers())
-	if !ok {
-		return top, in, false, nil
+	return out
+}
+
+// find finds the objects that lead to that of the servers, the whole document
+// first, as far as they are there; ok reports that the last is that of the servers.
+func (f jsonFile) find(text []byte) (chain []block, ok bool, err error) {
+	var b block
+	if b.members, b.open, b.closed, err = document(text); err != nil {
+		return nil, false, err
 	}
-	m := top.members[i]
-	if text[m.start] != '{' {
-		return top, in, false, flawed(lineAt(text, m.start), "%s is no object", f.servers())
+	chain = append(chain, b)
+	for _, name := range f.path() {
+		i, ok := named(b.members, name)
+		if !ok {
+			return chain, false, nil
+		}
+		m := b.members[i]
+		if text[m.start] != '{' {
+			return nil, false, flawed(lineAt(text, m.start), "%s is no object", name)
+		}
+		b = block{open: m.start + 1}
+		if b.members, b.closed, err = members(text, m.start); err != nil {
+			return nil, false, err
+		}
+		chain = append(chain, b)
 	}
-	in.open = m.start + 1
-	in.members, in.closed, err = members(text, m.start)
-	return top, in, true, err
+	return chain, true, nil
 }
 
 func orEmpty(text []byte) []byte {
@@ -306,17 +334,17 @@ func (f jsonFile) object(s Server) (json.RawMessage, error) {
 }
 
 func (f jsonFile) entries(text []byte) ([]entry, error) {
-	_, text = f.bare(text)
-	text = orEmpty(text)
-	top, in, _, err := f.find(text)
-	if err != nil {
+	_, p := f.bare(text)
+	bare := orEmpty(p.text)
+	chain, ok, err := f.find(bare)
+	if err != nil || !ok {
 		return nil, err
 	}
-	runs := f.runs(text, top.members)
+	runs := f.runs(bare, chain[0].members)
 	var all []entry
-	for _, m := range in.members {
-		e := f.entry(m.name, text[m.start:m.end])
-		e.line = lineAt(text, m.keyStart)
+	for _, m := range chain[len(chain)-1].members {
+		e := f.entry(m.name, bare[m.start:m.end])
+		e.line = lineAt(bare, m.keyStart)
 		e.disabled = e.disabled || !runs(m.name)
 		all = append(all, e)
 	}
@@ -337,20 +365,28 @@ func (f jsonFile) runs(text []byte, top []member) func(name string) bool {
 }
 
 func (f jsonFile) without(text []byte, name string) (any, error) {
-	_, text = f.bare(text)
-	text = orEmpty(text)
-	d := json.NewDecoder(bytes.NewReader(text))
+	_, p := f.bare(text)
+	d := json.NewDecoder(bytes.NewReader(orEmpty(p.text)))
 	d.UseNumber()
 	doc := map[string]any{}
 	if err := d.Decode(&doc); err != nil {
 		return nil, flawed(0, "%s", err)
 	}
-	if list, ok := doc[f.servers()].(map[string]any); ok {
-		if delete(list, name); len(list) == 0 {
-			delete(doc, f.servers())
+	drop(doc, append(f.path(), name))
+	return doc, nil
+}
+
+// drop deletes what a path leads to, and the objects that are empty then.
+func drop(doc map[string]any, path []string) {
+	if len(path) == 1 {
+		delete(doc, path[0])
+		return
+	}
+	if inner, ok := doc[path[0]].(map[string]any); ok {
+		if drop(inner, path[1:]); len(inner) == 0 {
+			delete(doc, path[0])
 		}
 	}
-	return doc, nil
 }
 
 // indent is what the first member of a block is indented with; flat reports
@@ -369,25 +405,28 @@ func indent(text []byte, b block, fallback string) (space string, flat bool) {
 
 func (f jsonFile) add(text []byte, s Server) ([]byte, error) {
 	mark, text := unmark(text)
-	if _, bare := f.bare(text); len(bytes.TrimSpace(bare)) == 0 {
+	if _, p := f.bare(text); len(bytes.TrimSpace(p.text)) == 0 {
 		text = append(bytes.Clone(text), orEmpty(nil)...)
 	}
-	_, bare := f.bare(text)
-	top, in, ok, err := f.find(bare)
+	_, p := f.bare(text)
+	chain, _, err := f.find(p.text)
 	if err != nil {
 		return nil, err
 	}
-	end := lineEnd(text)
-	outer, flat := indent(bare, top, "  ")
-	unit := or(outer, "  ")
+	prefix, flat := indent(p.text, chain[0], "  ")
+	unit := or(prefix, "  ")
+	for _, b := range chain[1:] {
+		prefix, flat = indent(p.text, b, prefix+unit)
+	}
 	value, err := f.object(s)
 	if err != nil {
 		return nil, err
 	}
-	at, prefix, key, encoded := top, outer, f.servers(), any(map[string]json.RawMessage{s.Name: value})
-	if ok {
-		at, key, encoded = in, s.Name, value
-		prefix, flat = indent(bare, in, outer+unit)
+	// What is missing on the way is put around the entry.
+	missing := append(f.path(), s.Name)[len(chain)-1:]
+	encoded := any(value)
+	for i := len(missing) - 1; i > 0; i-- {
+		encoded = map[string]any{missing[i]: encoded}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -398,12 +437,13 @@ func (f jsonFile) add(text []byte, s Server) ([]byte, error) {
 	if err := e.Encode(encoded); err != nil {
 		return nil, err
 	}
-	quoted, err := json.Marshal(key)
+	quoted, err := json.Marshal(missing[0])
 	if err != nil {
 		return nil, err
 	}
 	piece := string(quoted) + ": " + strings.TrimSuffix(b.String(), "\n")
-	return append(bytes.Clone(mark), place(text, at, piece, prefix, strings.TrimSuffix(prefix, unit), flat, end)...), nil
+	at := chain[len(chain)-1].of(p)
+	return append(bytes.Clone(mark), place(text, at, piece, prefix, strings.TrimSuffix(prefix, unit), flat, lineEnd(text))...), nil
 }
 
 // place puts one more member at the end of a block.
@@ -433,19 +473,23 @@ func splice(a []byte, b string, c []byte) []byte {
 
 func (f jsonFile) remove(text []byte, name string) ([]byte, error) {
 	mark, text := unmark(text)
-	_, bare := f.bare(text)
-	_, in, _, err := f.find(bare)
+	_, p := f.bare(text)
+	chain, _, err := f.find(p.text)
 	if err != nil {
 		return nil, err
 	}
+	in := chain[len(chain)-1].of(p)
 	i, ok := named(in.members, name)
-	if !ok {
+	if !ok || len(chain) <= len(f.path()) {
 		return nil, flawed(0, "there is no server %q", name)
 	}
 	m := in.members[i]
 	from, to := m.keyStart, m.end
 	switch {
 	case i > 0:
+		if rest, ok := sparing(text, in.members[i-1].end, m); ok {
+			return append(bytes.Clone(mark), rest...), nil
+		}
 		from = in.members[i-1].end
 	case len(in.members) > 1:
 		to = in.members[1].keyStart
@@ -453,4 +497,19 @@ func (f jsonFile) remove(text []byte, name string) ([]byte, error) {
 		from, to = in.open, in.closed
 	}
 	return append(bytes.Clone(mark), splice(text[:from], "", text[to:])...), nil
+}
+
+// sparing takes a member out that has comments before it, which stay, and are
+// of the member that ends before them; ok is false if there are none.
+func sparing(text []byte, before int, m member) (rest []byte, ok bool) {
+	lead, code := text[before:m.keyStart], uncommented(text)
+	comma := bytes.IndexByte(code[before:m.keyStart], ',')
+	if comma < 0 || len(bytes.TrimSpace(lead)) == 1 {
+		return nil, false
+	}
+	kept := bytes.TrimRight(lead, " \t\r\n")
+	if after := bytes.TrimLeft(code[m.end:], " \t\r\n"); len(after) > 0 && after[0] == ',' {
+		return splice(text[:before], string(kept), text[len(text)-len(after)+1:]), true
+	}
+	return splice(text[:before], string(kept[:comma])+string(kept[comma+1:]), text[m.end:]), true
 }

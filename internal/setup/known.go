@@ -1,7 +1,7 @@
 package setup
 
 import (
-	"os"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 )
@@ -12,6 +12,7 @@ type known struct {
 	variable string                // of the environment, which moves the agent's home
 	home     string                // in the user's home, where the variable is not set
 	folder   string                // in the agent's home: it is there if the agent is; "": the home itself
+	chosen   string                // of the environment, which names the file
 	file     func(p Places) string // that holds for every project of the user; nil: name in the home
 	name     string
 	format   format
@@ -25,11 +26,13 @@ func all() []known {
 		{agent: DSH, variable: "DSH_HOME", home: ".dsh", name: patchFile, format: yamlFile{}},
 		{agent: Pi, variable: "PI_CODING_AGENT_DIR", home: filepath.Join(".pi", "agent"), name: "mcp.json", format: piForm()},
 		{agent: Copilot, variable: "COPILOT_HOME", home: ".copilot", name: "mcp-config.json", format: copilotForm()},
-		{agent: OpenCode, variable: "XDG_CONFIG_HOME", home: ".config", file: Places.openCodeFile, format: openCodeForm()},
+		{agent: OpenCode, variable: "XDG_CONFIG_HOME", home: ".config", folder: "opencode", file: Places.openCodeFile, format: openCodeForm()},
+		{agent: Kilo, variable: "XDG_CONFIG_HOME", home: ".config", folder: "kilo", file: Places.kiloFile, format: openCodeForm()},
 		{agent: Kimi, variable: "KIMI_CODE_HOME", home: ".kimi-code", name: "mcp.json", format: kimiForm()},
 		{agent: Gemini, variable: "GEMINI_CLI_HOME", folder: ".gemini", file: Places.geminiFile, format: geminiForm()}, // the variable moves the user's home
 		{agent: Qwen, variable: "QWEN_HOME", home: ".qwen", name: "settings.json", format: geminiForm()},
 		{agent: Cursor, home: ".cursor", name: "mcp.json", format: cursorForm()},
+		{agent: OpenClaw, variable: "OPENCLAW_STATE_DIR", home: ".openclaw", chosen: "OPENCLAW_CONFIG_PATH", file: Places.openClawFile, format: openClawForm()},
 	}
 }
 
@@ -60,15 +63,79 @@ func openCodeForm() jsonFile {
 	return jsonFile{key: "mcp", joined: true, kind: "local", comments: true, trailing: true}
 }
 
+// openClawForm is by OpenClaw's documentation and schema (2026.9): servers stand
+// two levels down in a file of JSON5.
+func openClawForm() jsonFile { return jsonFile{in: "mcp", key: "servers", five: true} }
+
 // openCodeFile is the one of the files that OpenCode reads, or the one it would make.
 func (p Places) openCodeFile() string {
-	dir := filepath.Join(p.home(OpenCode), "opencode")
-	for _, name := range []string{"opencode.json", "opencode.jsonc"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return filepath.Join(dir, name)
+	return firstOf([]string{filepath.Join(p.home(OpenCode), "opencode")}, "opencode.json", "opencode.jsonc")
+}
+
+// kiloFile is the file that the Kilo CLI writes its own changes into: a fork of
+// OpenCode, which reads that one's names, too.
+func (p Places) kiloFile() string {
+	return firstOf([]string{filepath.Join(p.home(Kilo), "kilo")}, "kilo.jsonc", "kilo.json", "opencode.jsonc", "opencode.json", "config.json")
+}
+
+// openClawFile is the first of the files that OpenClaw looks for: the product had
+// other names before.
+func (p Places) openClawFile() string {
+	dirs := []string{p.home(OpenClaw)}
+	if p.Homes[OpenClaw] == "" {
+		for _, name := range []string{".clawdbot", ".moldbot", ".moltbot"} {
+			dirs = append(dirs, filepath.Join(p.Home, name))
 		}
 	}
-	return filepath.Join(dir, "opencode.json")
+	return firstOf(dirs, "openclaw.json", "clawdbot.json", "moldbot.json", "moltbot.json")
+}
+
+// firstOf returns the first file that is there, folder by folder; or else the
+// first there could be.
+func firstOf(dirs []string, names ...string) string {
+	for _, dir := range dirs {
+		for _, name := range names {
+			if path := filepath.Join(dir, name); exists(path) {
+				return path
+			}
+		}
+	}
+	return filepath.Join(dirs[0], names[0])
+}
+
+// Pinned reports whether an agent starts its servers in a folder of its own,
+// whichever session calls, so that they have to be told the workspace.
+func Pinned(agent Agent) bool { return agent == DSH || agent == OpenClaw }
+
+// Workspace returns the folder that an agent works in when nothing else is said,
+// "" if it has none: OpenClaw's, by its configuration or its custom.
+func (p Places) Workspace(agent Agent) string {
+	target, err := p.User(agent)
+	if err != nil || agent != OpenClaw {
+		return ""
+	}
+	usual := filepath.Join(p.Home, ".openclaw", "workspace")
+	c, err := target.read()
+	if err != nil {
+		return usual
+	}
+	_, text := unmark(c.text)
+	var config struct {
+		Agents struct {
+			Defaults struct{ Workspace string }
+		}
+	}
+	if json.Unmarshal(ofJSON5(text).text, &config) != nil {
+		return usual
+	}
+	dir := strings.TrimSpace(config.Agents.Defaults.Workspace)
+	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
+		dir = filepath.Join(p.Home, rest)
+	}
+	if !filepath.IsAbs(dir) {
+		return usual
+	}
+	return filepath.Clean(dir)
 }
 
 // of finds an agent.
@@ -105,6 +172,13 @@ func Names() string {
 		b.WriteString(string(a))
 	}
 	return b.String()
+}
+
+// File returns the environment variable that names an agent's configuration; "" if
+// there is none.
+func File(agent Agent) (variable string) {
+	k, _ := of(agent)
+	return k.chosen
 }
 
 // Home returns the environment variable that moves an agent's home, and where

@@ -52,6 +52,31 @@ func TestForms(t *testing.T) {
   }
 }
 `,
+		Kilo: `{
+  "mcp": {
+    "yore": {
+      "type": "local",
+      "command": [
+        "/opt/yore",
+        "mcp"
+      ]
+    }
+  }
+}
+`,
+		OpenClaw: `{
+  "mcp": {
+    "servers": {
+      "yore": {
+        "command": "/opt/yore",
+        "args": [
+          "mcp"
+        ]
+      }
+    }
+  }
+}
+`,
 		Kimi: `{
   "mcpServers": {
     "yore": {

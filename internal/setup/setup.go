@@ -37,6 +37,8 @@ const (
 	Cursor  Agent = "cursor"
 
 	OpenCode Agent = "opencode"
+	Kilo     Agent = "kilo"
+	OpenClaw Agent = "openclaw"
 )
 
 // Server is an MCP server as an agent's configuration describes it.
@@ -47,10 +49,14 @@ type Server struct {
 	Env     map[string]string // set for the server besides what the agent passes on
 }
 
-// runs reports whether this is an entry that starts yore's server.
-func (s Server) runs() bool {
+// runs reports whether this is an entry that starts yore's server: by the name of
+// the program, which may have a version behind it, by the name of the server, or
+// because own knows the program.
+func (s Server) runs(own func(command string) bool) bool {
 	base := strings.TrimSuffix(filepath.Base(strings.ReplaceAll(s.Command, `\`, "/")), ".exe")
-	return base == "yore" && slices.Contains(s.Args, "mcp")
+	rest, named := strings.CutPrefix(base, "yore")
+	named = named && (rest == "" || strings.IndexByte("-_.", rest[0]) >= 0)
+	return slices.Contains(s.Args, "mcp") && (named || s.Name == "yore" || own(s.Command))
 }
 
 func (s Server) equal(o Server) bool {
@@ -102,6 +108,7 @@ type format interface {
 type Places struct {
 	Home  string           // the user's home folder
 	Homes map[Agent]string // the agents' homes that the environment moves, absolute (see Home)
+	Files map[Agent]string // the configurations that the environment names, absolute (see File)
 }
 
 // home is where an agent keeps its own files.
@@ -131,6 +138,8 @@ func (p Places) User(agent Agent) (Target, error) {
 	switch {
 	case !ok:
 		return Target{}, fault.New(fault.InvalidArgs, "%q is not an agent that can be set up: want %s", agent, Names())
+	case p.Files[agent] != "":
+		return Target{agent, p.Files[agent], k.format}, nil
 	case k.file != nil:
 		return Target{agent, k.file(p), k.format}, nil
 	}

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -508,10 +509,34 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+func stranger(string) bool { return false }
+
+// An entry is found whatever its program is called.
+func TestInspectOtherNames(t *testing.T) {
+	for command, want := range map[string]struct{ name, own bool }{
+		"/opt/x/yore-1.2": {}, "yore.exe": {}, `C:\x\yore_amd64.exe`: {}, "/opt/wrapper": {name: true}, "/opt/same": {own: true},
+	} {
+		home := t.TempDir()
+		name := "history"
+		if want.name {
+			name = "yore"
+		}
+		quoted, err := json.Marshal(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers":{"other":{"command":"/opt/yoreish","args":["mcp"]},"`+name+`":{"command":`+string(quoted)+`,"args":["mcp"]}}}`)
+		all := Inspect(Places{Home: home}, "", func(c string) bool { return want.own && c == command })
+		if len(all) != 1 || len(all[0].Found) != 1 || all[0].Found[0].Server.Command != command {
+			t.Errorf("%s: %+v", command, all)
+		}
+	}
+}
+
 func TestInspect(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
 	p := Places{Home: home}
-	if got := Inspect(p, project); len(got) != 0 {
+	if got := Inspect(p, project, stranger); len(got) != 0 {
 		t.Errorf("nobody is here, and found are %v", got)
 	}
 	self, err := os.Executable()
@@ -538,7 +563,7 @@ func TestInspect(t *testing.T) {
 			{web, 2, "without --workspace every call is refused: one process of this agent may serve several folders"},
 		}},
 	}
-	if d := cmp.Diff(want, Inspect(p, project)); d != "" {
+	if d := cmp.Diff(want, Inspect(p, project, stranger)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -552,8 +577,11 @@ func FuzzEdit(f *testing.F) {
 		f.Add(i%3, text)
 	}
 	f.Add(6, settings)
+	f.Add(7, settings)
+	f.Add(8, settings)
+	f.Add(8, loose)
 	f.Fuzz(func(t *testing.T, kind int, text string) {
-		form := []format{claudeForm(), tomlFile{}, yamlFile{}, piForm(), copilotForm(), kimiForm(), geminiForm()}[(kind%7+7)%7]
+		form := []format{claudeForm(), tomlFile{}, yamlFile{}, piForm(), copilotForm(), kimiForm(), geminiForm(), openCodeForm(), openClawForm()}[(kind%9+9)%9]
 		to := Target{Claude, "file", form}
 		before := []byte(text)
 		server := full

@@ -55,6 +55,7 @@ var (
 	_ reader.Shelver = (*Reader)(nil)
 	_ reader.Titler  = (*Reader)(nil)
 	_ reader.Loner   = (*Reader)(nil)
+	_ reader.Resumer = (*Reader)(nil)
 )
 
 var format = &linelog.Format{New: decoder, Identify: identify, Block: pitree.Block}
@@ -68,9 +69,14 @@ func (*Reader) Agent() session.Agent { return session.OpenClaw }
 func (*Reader) Version() int { return version }
 
 // DefaultRoots implements reader.Reader: the folder that OPENCLAW_STATE_DIR names,
-// or else ~/.openclaw, and those of the product's earlier names, of which it takes
-// the state over by moving or copying it: a session that lies in both is one.
+// or else ~/.openclaw (~/.openclaw-<profile> with OPENCLAW_PROFILE), and those of
+// the product's earlier names, of which it takes the state over by moving or
+// copying it: a session that lies in both is one. OPENCLAW_HOME takes the place of
+// the home folder.
 func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
+	if other := strings.TrimSpace(getenv("OPENCLAW_HOME")); filepath.IsAbs(other) {
+		home = other
+	}
 	chosen := strings.TrimSpace(getenv("OPENCLAW_STATE_DIR"))
 	switch {
 	case chosen == "~":
@@ -81,7 +87,21 @@ func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
 	if filepath.IsAbs(chosen) {
 		return []string{filepath.Clean(chosen)}
 	}
-	return []string{filepath.Join(home, ".openclaw"), filepath.Join(home, ".clawdbot"), filepath.Join(home, ".moltbot")}
+	if profile := strings.TrimSpace(getenv("OPENCLAW_PROFILE")); profile != "" && !strings.EqualFold(profile, "default") && !strings.ContainsAny(profile, `/\`) {
+		return []string{filepath.Join(home, ".openclaw-"+profile)}
+	}
+	return []string{filepath.Join(home, ".openclaw"), filepath.Join(home, ".clawdbot"), filepath.Join(home, ".moldbot"), filepath.Join(home, ".moltbot")}
+}
+
+// ResumeCommand implements reader.Resumer: one more turn, of which the agent wants
+// to know the prompt at once. The command reads that from the terminal, to its end
+// (Ctrl-D). The gateway finds the session by its id, in whichever chat it is.
+func (*Reader) ResumeCommand(h session.Header) string {
+	command := reader.ShellCommand("", "openclaw", "agent", "--session-id", string(h.ID), "--message")
+	if command == "" || h.ID == "" || strings.HasPrefix(string(h.ID), "-") || h.Origin == session.OriginSubagent {
+		return ""
+	}
+	return command + ` "$(cat)"`
 }
 
 // Classify implements reader.Reader. Archives of the files that were taken over

@@ -302,13 +302,33 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%s: %d, want %d", rel, got, want)
 		}
 	}
-	env := func(dir string) func(string) string {
-		return func(name string) string { return map[string]string{"OPENCLAW_STATE_DIR": dir}[name] }
+	for _, c := range []struct {
+		env  map[string]string
+		want []string
+	}{
+		{nil, []string{"/h/.openclaw", "/h/.clawdbot", "/h/.moldbot", "/h/.moltbot"}},
+		{map[string]string{"OPENCLAW_STATE_DIR": "~/claw"}, []string{"/h/claw"}},
+		{map[string]string{"OPENCLAW_HOME": "/o", "OPENCLAW_PROFILE": "work"}, []string{"/o/.openclaw-work"}},
+		{map[string]string{"OPENCLAW_PROFILE": "Default"}, []string{"/h/.openclaw", "/h/.clawdbot", "/h/.moldbot", "/h/.moltbot"}},
+		{map[string]string{"OPENCLAW_PROFILE": "../x"}, []string{"/h/.openclaw", "/h/.clawdbot", "/h/.moldbot", "/h/.moltbot"}},
+	} {
+		if diff := cmp.Diff(c.want, New().DefaultRoots(func(name string) string { return c.env[name] }, "/h")); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", c.env, diff)
+		}
 	}
-	if diff := cmp.Diff([]string{"/h/claw"}, New().DefaultRoots(env("~/claw"), "/h")); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"/h/.openclaw", "/h/.clawdbot", "/h/.moltbot"}, New().DefaultRoots(env(""), "/h")); diff != "" {
-		t.Error(diff)
+}
+
+func TestResumeCommand(t *testing.T) {
+	for h, want := range map[session.Header]string{
+		{ID: "0b9f-1", Cwd: "/home/dev"}: `openclaw agent --session-id 0b9f-1 --message "$(cat)"`,
+		{ID: "it's"}:                     `openclaw agent --session-id 'it'\''s' --message "$(cat)"`,
+		{ID: "x\n"}:                      "",
+		{ID: "--deliver"}:                "",
+		{ID: "s", Origin: session.OriginSubagent}: "",
+		{ID: ""}: "",
+	} {
+		if got := New().ResumeCommand(h); got != want {
+			t.Errorf("%q: %q, want %q", h.ID, got, want)
+		}
 	}
 }

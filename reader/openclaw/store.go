@@ -126,12 +126,14 @@ func (s *store) listing() string {
 		b.WriteString(`, NULL`)
 	}
 	b.WriteString(`, (SELECT max(t.seq) FROM transcript_events AS t WHERE t.session_id = w.session_id)`)
+	written := `, (SELECT t.created_at FROM transcript_events AS t WHERE t.session_id = w.session_id ORDER BY t.seq DESC LIMIT 1)`
 	if s.cold {
 		b.WriteString(`, c.rowid, c.generation, c.archive_name, c.archive_sha256, c.storage, c.archive_bytes, c.last_seq`)
 		from += ` LEFT JOIN session_transcript_cold_archives AS c ON c.session_id = w.session_id`
 	} else {
 		b.WriteString(`, NULL, NULL, NULL, NULL, NULL, NULL, NULL`)
 	}
+	b.WriteString(written)
 	return b.String() + from
 }
 
@@ -178,7 +180,7 @@ func (s *store) entryOf(row rows.Row) (entry, lineage) {
 		e.archive = archive{name: row.Text(17), sum: row.Text(18), inside: row.Text(19) == "sqlite", rowid: row.Int(15), bytes: row.Int(20)}
 		e.last = row.Int(21)
 	}
-	updated := max(row.Int(3), h.CreatedAt)
+	updated := max(row.Int(3), row.Int(22), h.CreatedAt)
 	e.Stamp = reader.Stamp{
 		Device: jsonl.Hash(0, fmt.Appendf(nil, "%q %d %q %q", e.generation, e.last, e.archive.name, e.title)),
 		Inode:  jsonl.Hash(0, []byte(h.ID)), Size: e.last + 1, ModTime: updated * 1e6,
