@@ -76,6 +76,8 @@ var layers = []row{
 	{pkg: "internal/demo", may: []string{all}},
 	{pkg: "internal/cli", may: []string{all}},
 	{pkg: "cmd/yore", may: []string{"internal/cli"}},
+	{pkg: "agents", testOnly: true},
+	{pkg: "packaging", testOnly: true},
 	{pkg: "internal/mockmodel", testOnly: true},
 	{pkg: "internal/e2e", testOnly: true},
 	{pkg: "internal/footprint", testOnly: true},
