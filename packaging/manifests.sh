@@ -20,9 +20,14 @@ download() { # download OS ARCHITECTURE: two lines of the formula
 	printf '      url "%s/yore_%s_%s"\n      sha256 "%s"\n' "$files" "$1" "$2" "$hash"
 }
 
+# One a line: of two assignments only the last one's failure counts.
+darwin_arm64="$(download darwin arm64)"
+darwin_amd64="$(download darwin amd64)"
+linux_arm64="$(download linux arm64)"
+linux_amd64="$(download linux amd64)"
+windows_amd64="$(sum yore_windows_amd64.exe)"
+windows_arm64="$(sum yore_windows_arm64.exe)"
 mkdir -p "$out/Formula" "$out/bucket"
-darwin_arm64="$(download darwin arm64)" darwin_amd64="$(download darwin amd64)"
-linux_arm64="$(download linux arm64)" linux_amd64="$(download linux amd64)"
 cat >"$out/Formula/yore.rb" <<RUBY
 class Yore < Formula
   desc "Search and trace the session logs of AI coding agents"
@@ -61,7 +66,6 @@ $linux_amd64
 end
 RUBY
 
-windows_amd64="$(sum yore_windows_amd64.exe)" windows_arm64="$(sum yore_windows_arm64.exe)"
 cat >"$out/bucket/yore.json" <<JSON
 {
     "version": "$version",

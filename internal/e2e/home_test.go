@@ -27,6 +27,7 @@ type home struct {
 	away string // another one
 	bin  string // where the clients are
 	yore string
+	also string // what else is on the path, with a colon before it
 }
 
 func newHome(t *testing.T) *home {
@@ -59,7 +60,7 @@ func (h *home) exec(dir string, env []string, name string, args ...string) strin
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = dir
-	cmd.Env = append([]string{"PATH=" + h.bin + ":/usr/bin:/bin", "HOME=" + h.dir, "LANG=C.UTF-8", "TERM=dumb", "PWD=" + dir}, env...)
+	cmd.Env = append([]string{"PATH=" + h.bin + h.also + ":/usr/bin:/bin", "HOME=" + h.dir, "LANG=C.UTF-8", "TERM=dumb", "PWD=" + dir}, env...)
 	// A client's own children may keep its output open.
 	cmd.WaitDelay = 5 * time.Second
 	var errs strings.Builder
