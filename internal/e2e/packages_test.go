@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := mockmodel.Turn{Calls: []mockmodel.Call{{Tool: "ToolSearch", Args: `{"query":"select:mcp__plugin_yore_yore__session_search,mcp__plugin_yore_yore__session_event_read"}`}}}
+	load := mockmodel.Turn{Calls: []mockmodel.Call{{Tool: "ToolSearch", Args: `{"query":"select:mcp__plugin_yore_yore__session_search,mcp__plugin_yore_yore__session_trace,mcp__plugin_yore_yore__session_event_read"}`}}}
 	for _, tc := range []struct {
 		client  client
 		install func(h *home)
@@ -50,11 +51,21 @@ func TestPackages(t *testing.T) {
 			tc.client.prepare(h)
 			tc.install(h)
 			record := h.plant("planted", h.here, "The wombat ledger closes at dusk.")
+			// Nobody ever says this; it stands in calls of the tools alone, which are no
+			// history under the names that plugins give them either.
+			const sought = "zyzzyva quorum"
+			steps := []struct{ tool, args, want, lack string }{
+				{"session_search", search(sought), none, sought + " "},
+				{"session_search", search(sought), none, sought + " "},
+				{"session_search", search("wombat ledger"), "planted ", none},
+				{"session_event_read", `{"session_id":"planted","seq":1}`, record, ""},
+				{"session_trace", `{}`, "Where were we?", "SESSION_QUERY"}, // the calling session is known
+			}
 			turns := append([]mockmodel.Turn{}, tc.before...)
-			model := mockmodel.New(append(turns,
-				mockmodel.Turn{Calls: []mockmodel.Call{{Tool: "session_search", Args: search("wombat ledger")}}},
-				mockmodel.Turn{Calls: []mockmodel.Call{{Tool: "session_event_read", Args: `{"session_id":"planted","seq":1}`}}},
-				mockmodel.Turn{Text: "That is all."}))
+			for _, s := range steps {
+				turns = append(turns, mockmodel.Turn{Calls: []mockmodel.Call{{Tool: s.tool, Args: s.args}}})
+			}
+			model := mockmodel.New(append(turns, mockmodel.Turn{Text: "That is all."}))
 			var told atomic.Bool
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
@@ -69,10 +80,13 @@ func TestPackages(t *testing.T) {
 			}))
 			defer server.Close()
 			tc.ask(h, server.URL, "Where were we?")
-			found, _ := model.Result(len(tc.before), 0)
-			h.want("session_search", found, "planted ", "wombat ledger")
-			read, _ := model.Result(len(tc.before)+1, 0)
-			h.want("session_event_read", read, record)
+			for i, s := range steps {
+				got, _ := model.Result(len(tc.before)+i, 0)
+				h.want(s.tool+" "+s.args, got, s.want)
+				if s.lack != "" && strings.Contains(got, s.lack) {
+					t.Errorf("%s %s: %q in\n%s", s.tool, s.args, s.lack, got)
+				}
+			}
 			if !told.Load() {
 				t.Errorf("no request to the model names the skill")
 			}
