@@ -246,36 +246,22 @@ func fetch(ctx context.Context, db *rows.DB, table, key string, most int64) (v v
 }
 
 // long reads a value piece by piece.
-func (v *value) long(ctx context.Context, db *rows.DB, table string, rowid int64, whole bool) error {
+func (v *value) long(ctx context.Context, db *rows.DB, table string, rowid int64, whole bool) (err error) {
+	if whole {
+		v.data, err = db.Whole(ctx, table, "value", rowid, rows.Most)
+		return err
+	}
 	blob, err := db.Value(ctx, table, "value", rowid)
 	if err != nil {
 		return err
 	}
 	defer blob.Close()
-	if whole {
-		v.data = make([]byte, blob.Size())
-		_, err = io.ReadFull(blob, v.data)
-		return err
-	}
-	line, err := jsonl.NewLines(io.MultiReader(oneLine{blob}, strings.NewReader("\n")), jsonl.Kept(3, 4)).Next()
+	line, err := jsonl.NewLines(rows.Line(blob), jsonl.Kept(3, 4)).Next()
 	v.data, v.clipped = bytes.Clone(line.Text), line.Clipped
 	if errors.Is(err, io.EOF) || line.Full {
 		v.data, err = nil, nil
 	}
 	return err
-}
-
-// oneLine makes the line ends of a JSON value spaces.
-type oneLine struct{ io.Reader }
-
-func (o oneLine) Read(p []byte) (int, error) {
-	n, err := o.Reader.Read(p)
-	for i, b := range p[:n] {
-		if b == '\n' {
-			p[i] = ' '
-		}
-	}
-	return n, err
 }
 
 // stored returns the bytes behind a key as they are.
@@ -288,14 +274,5 @@ func stored(ctx context.Context, db *rows.DB, key string) (text []byte, err erro
 	if err != nil || !found {
 		return nil, err
 	}
-	blob, err := db.Value(ctx, table, "value", rowid)
-	if err != nil {
-		return nil, err
-	}
-	defer blob.Close()
-	text = make([]byte, blob.Size())
-	if _, err = io.ReadFull(blob, text); err == nil && !db.Steady() {
-		err = rows.ErrChanging
-	}
-	return text, err
+	return db.Whole(ctx, table, "value", rowid, rows.Most)
 }

@@ -327,20 +327,7 @@ func (t *table) stream(ctx context.Context, r *row17) (io.Reader, func(), error)
 		closing()
 		return nil, nil, err
 	}
-	return io.MultiReader(bytes.NewReader(head), oneLine{data}, bytes.NewReader([]byte("}\n"))), closing, nil
-}
-
-// oneLine makes the line ends of a JSON value spaces.
-type oneLine struct{ io.Reader }
-
-func (o oneLine) Read(p []byte) (int, error) {
-	n, err := o.Reader.Read(p)
-	for i, b := range p[:n] {
-		if b == '\n' {
-			p[i] = ' '
-		}
-	}
-	return n, err
+	return rows.Line(io.MultiReader(bytes.NewReader(head), data, bytes.NewReader([]byte{'}'}))), closing, nil
 }
 
 // around returns the line of a row with this data, without a newline.

@@ -45,6 +45,7 @@ type record struct {
 	value   []byte // valid until the next one; nil if it could not be had
 	created int64  // epoch milliseconds
 	clipped bool
+	rowid   int64  // of a row that is too long to be kept; 0: it is not
 	reason  string // why it could not be had; "": it is whole or clipped
 }
 
@@ -76,8 +77,8 @@ var errChunk = errors.New("the chunk is full")
 // stored is a row as it is in the database.
 type stored struct {
 	record
-	rowid, plain, packed, size int64 // lengths; -1: none
-	bytes                      []byte
+	row, plain, packed, size int64 // the last three are lengths; -1: none
+	bytes                    []byte
 }
 
 // chunk fetches the rows behind a seq, as many as a chunk holds.
@@ -94,7 +95,7 @@ func (s *store) chunk(ctx context.Context, id session.ID, after int64) ([]record
 	var list []stored
 	held := int64(0)
 	err := s.db.Each(ctx, query, []any{string(id), after}, func(row rows.Row) error {
-		r := stored{record: record{seq: row.Int(0), created: row.Int(2)}, rowid: row.Int(1), plain: -1, packed: -1, size: row.Int(5), bytes: row.Bytes(6)}
+		r := stored{record: record{seq: row.Int(0), created: row.Int(2)}, row: row.Int(1), plain: -1, packed: -1, size: row.Int(5), bytes: row.Bytes(6)}
 		if row.IsInt(3) {
 			r.plain = row.Int(3)
 		} else if row.IsInt(4) {
@@ -134,7 +135,7 @@ func (s *store) record(ctx context.Context, r *stored) (record, error) {
 		r.reason = "a compressed row is longer than the agent makes any"
 	default:
 		if r.bytes == nil {
-			if r.bytes, err = s.all(ctx, "transcript_events", "event_zstd", r.rowid, maxPacked); err != nil {
+			if r.bytes, err = s.db.Whole(ctx, "transcript_events", "event_zstd", r.row, maxPacked); err != nil {
 				return r.record, err
 			}
 		}
@@ -148,7 +149,7 @@ func (s *store) record(ctx context.Context, r *stored) (record, error) {
 // long reads a long row as a line of a log is read: what lies deep in it may end
 // early.
 func (s *store) long(ctx context.Context, r *stored) error {
-	v, err := s.db.Value(ctx, "transcript_events", "event_json", r.rowid)
+	v, err := s.db.Value(ctx, "transcript_events", "event_json", r.row)
 	if errors.Is(err, rows.ErrTooLong) {
 		r.reason = "a row is longer than is read"
 		return nil
@@ -157,9 +158,12 @@ func (s *store) long(ctx context.Context, r *stored) error {
 		return err
 	}
 	defer v.Close()
-	line, err := jsonl.NewLines(io.MultiReader(v, bytes.NewReader([]byte{'\n'})), linelog.Kept()).Next()
+	line, err := jsonl.NewLines(rows.Line(v), linelog.Kept()).Next()
 	if err != nil {
 		return err
+	}
+	if line.Clipped || line.Text == nil {
+		r.rowid = r.row
 	}
 	if r.value, r.clipped = line.Text, line.Clipped; line.Text == nil {
 		r.reason = "a row holds more than can be kept of it"
@@ -167,17 +171,9 @@ func (s *store) long(ctx context.Context, r *stored) error {
 	return nil
 }
 
-// all reads a value as a whole.
-func (s *store) all(ctx context.Context, table, column string, rowid, most int64) ([]byte, error) {
-	v, err := s.db.Value(ctx, table, column, rowid)
-	if err != nil {
-		return nil, err
-	}
-	defer v.Close()
-	if v.Size() > most {
-		return nil, rows.ErrTooLong
-	}
-	return io.ReadAll(v)
+// whole returns the bytes of a record's row, of which only a part was kept.
+func (s *store) whole(ctx context.Context, r *record) ([]byte, error) {
+	return s.db.Whole(ctx, "transcript_events", "event_json", r.rowid, rows.Most)
 }
 
 // each visits the records of a session behind a seq, in order. What is visited
@@ -216,11 +212,8 @@ func (s *store) frozen(ctx context.Context, a archive) (packed []byte, err error
 	case a.bytes < 0 || a.bytes > maxCold:
 		return nil, problem("an archived transcript is longer than the agent makes any")
 	case a.inside:
-		if packed, err = s.all(ctx, "session_transcript_cold_archives", "archive_blob", a.rowid, maxCold); err != nil {
+		if packed, err = s.db.Whole(ctx, "session_transcript_cold_archives", "archive_blob", a.rowid, maxCold); err != nil {
 			return nil, err
-		}
-		if !s.db.Steady() {
-			return nil, rows.ErrChanging
 		}
 	case !coldName.MatchString(a.name):
 		return nil, problem("an archived transcript has no name of the agent's")

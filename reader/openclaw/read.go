@@ -193,7 +193,7 @@ var errOther = errors.New("the session is being rewritten")
 // pass runs over the records behind a run's last one, begun anew where the
 // database was written over, and hands on each with its events. It returns the
 // session, and whether it came to its end.
-func (*Reader) pass(ctx context.Context, src reader.Source, w *run, generation string, visit func(e *entry, r *record) error) (e entry, whole bool, err error) {
+func (*Reader) pass(ctx context.Context, src reader.Source, w *run, generation string, visit func(s *store, e *entry, r *record) error) (e entry, whole bool, err error) {
 	for try := range tries {
 		s, failure := openStore(ctx, reader.FileOf(src.Path))
 		if errors.Is(failure, reader.ErrRetry) {
@@ -222,7 +222,7 @@ func (*Reader) pass(ctx context.Context, src reader.Source, w *run, generation s
 				if err := w.take(ctx, s, &e, r); err != nil {
 					return err
 				}
-				return visit(&e, r)
+				return visit(s, &e, r)
 			})
 		}
 		steady := s.db.Steady()
@@ -257,7 +257,7 @@ func (r *Reader) readRows(ctx context.Context, src reader.Source, from reader.Po
 	// The mark that an event offers is of before its record, so that it is made one
 	// record ahead.
 	mark, marked := "", w.last
-	e, complete, err := r.pass(ctx, src, w, generation, func(e *entry, rec *record) error {
+	e, complete, err := r.pass(ctx, src, w, generation, func(_ *store, e *entry, rec *record) error {
 		for i, ev := range w.out.List() {
 			if ev.Type == linelog.Unparsed {
 				tail.Skips = append(tail.Skips, reader.Skip{Place: ev.Place, Length: int64(len(rec.value)), Reason: rec.reason})
@@ -322,14 +322,22 @@ func (r *Reader) rowWindow(ctx context.Context, src reader.Source, at session.Ch
 			return session.Header{}, err
 		}
 	}
-	e, complete, err := r.pass(ctx, src, w, generation, func(_ *entry, rec *record) error {
+	var lost error // what was passed cannot be passed again
+	e, complete, err := r.pass(ctx, src, w, generation, func(s *store, _ *entry, rec *record) error {
 		for _, ev := range w.out.List() {
 			if ev.Seq < from || ev.Seq > to {
 				continue
 			}
 			raw := session.Raw{Event: ev}
 			if natives.Has(ev.Seq) {
-				raw.Native = nativeOf(&ev, rec)
+				var err error
+				if raw.Native, err = s.native(ctx, &ev, rec); errors.Is(err, rows.ErrChanging) {
+					lost = reader.ErrRetry
+					return errEnough
+				}
+				if err != nil {
+					return err
+				}
 			}
 			if err := emit(raw); err != nil {
 				return err
@@ -342,25 +350,32 @@ func (r *Reader) rowWindow(ctx context.Context, src reader.Source, at session.Ch
 	})
 	switch {
 	case errors.Is(err, errEnough):
-		err = nil
+		err = lost
 	case err == nil && !complete:
 		err = reader.ErrRetry
 	}
 	return e.Header, err
 }
 
-// nativeOf returns what the agent wrote for an event, as a copy; of a very long
-// row, what was kept of it.
-func nativeOf(e *session.Event, r *record) []byte {
+// native returns what the agent wrote for an event, as a copy. A row of which only
+// a part was kept is read again.
+func (s *store) native(ctx context.Context, e *session.Event, r *record) ([]byte, error) {
 	if e.Reconstructed {
-		return linelog.Made(e)
+		return linelog.Made(e), nil
 	}
-	if e.Place.Part > 0 && jsonl.IsObject(r.value) {
-		if block := pitree.Block(r.value, e.Place.Part); block != nil {
-			return bytes.Clone(block)
+	value := bytes.Clone(r.value)
+	if r.rowid != 0 {
+		var err error
+		if value, err = s.whole(ctx, r); err != nil {
+			return nil, err
 		}
 	}
-	return bytes.Clone(r.value)
+	if e.Place.Part > 0 && jsonl.IsObject(value) {
+		if block := pitree.Block(value, e.Place.Part); block != nil {
+			return bytes.Clone(block), nil
+		}
+	}
+	return value, nil
 }
 
 // seed returns how many events the entries give that a fork copied from its

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/reader/rows"
@@ -140,40 +139,12 @@ func (v *value) clip(ctx context.Context, db *rows.DB) error {
 		return err
 	}
 	defer blob.Close()
-	line, err := jsonl.NewLines(io.MultiReader(oneLine{blob}, strings.NewReader("\n")), kept()).Next()
+	line, err := jsonl.NewLines(rows.Line(blob), kept()).Next()
 	v.data, v.clipped = bytes.Clone(line.Text), line.Clipped
 	if errors.Is(err, io.EOF) || line.Full {
 		v.bad, err = true, nil
 	}
 	return err
-}
-
-// oneLine makes the line ends of a JSON value spaces.
-type oneLine struct{ io.Reader }
-
-func (o oneLine) Read(p []byte) (int, error) {
-	n, err := o.Reader.Read(p)
-	for i, b := range p[:n] {
-		if b == '\n' {
-			p[i] = ' '
-		}
-	}
-	return n, err
-}
-
-// whole returns the bytes of a row's data as they are stored.
-func whole(ctx context.Context, db *rows.DB, table string, rowid int64) ([]byte, error) {
-	blob, err := db.Value(ctx, table, "data", rowid)
-	if err != nil {
-		return nil, err
-	}
-	defer blob.Close()
-	text := make([]byte, blob.Size())
-	_, err = io.ReadFull(blob, text)
-	if err == nil && !db.Steady() {
-		err = rows.ErrChanging
-	}
-	return text, err
 }
 
 // digest sums up what tells whether rows changed. An agent writes to messages

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync/atomic"
 
 	"github.com/ncruces/go-sqlite3"
@@ -303,54 +302,6 @@ func (r Row) raw(i int) []byte {
 	b := r.stmt.ColumnRawBlob(i)
 	r.d.bytes += int64(len(b))
 	return b
-}
-
-// Value opens a long text or blob, which is then read piece by piece. A table
-// without row numbers has none to be opened.
-func (d *DB) Value(ctx context.Context, table, column string, rowid int64) (v *Value, err error) {
-	if d.broken {
-		return nil, ErrDamaged
-	}
-	defer d.guard(&err)
-	d.conn.SetInterrupt(ctx)
-	blob, err := d.conn.OpenBlob("main", table, column, rowid, false)
-	if err != nil {
-		return nil, d.fail(ctx, err)
-	}
-	if blob.Size() > Most {
-		return nil, errors.Join(ErrTooLong, blob.Close())
-	}
-	return &Value{d: d, blob: blob, ctx: ctx}, nil
-}
-
-// Value is an open long value.
-type Value struct {
-	d    *DB
-	blob *sqlite3.Blob
-	ctx  context.Context
-}
-
-// Size is its length in bytes.
-func (v *Value) Size() int64 { return v.blob.Size() }
-
-// Read implements io.Reader.
-func (v *Value) Read(p []byte) (n int, err error) {
-	if err := v.ctx.Err(); err != nil {
-		return 0, err
-	}
-	defer v.d.guard(&err)
-	n, err = v.blob.Read(p[:min(len(p), 64<<10)]) // as much again is taken of the driver's memory
-	v.d.bytes += int64(n)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = v.d.fail(v.ctx, err)
-	}
-	return n, err
-}
-
-// Close gives the value back.
-func (v *Value) Close() (err error) {
-	defer v.d.guard(&err)
-	return v.blob.Close()
 }
 
 // Steady reports whether everything read so far belongs together: the owner has
