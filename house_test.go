@@ -105,7 +105,7 @@ var dependencies = []dependency{
 	{"github.com/spf13/cobra", "command line: subcommands, help, completion", []string{"internal/cli"}, false},
 	{"github.com/spf13/pflag", "the flags of cobra's commands, walked over for the manual and for suggestions", []string{"internal/cli"}, false},
 	{"github.com/BurntSushi/toml", "the configuration file; rewriting agents' TOML settings", []string{"internal/cli", "internal/setup"}, false},
-	{"go.yaml.in/yaml/v3", "DSH's settings are YAML: places in a text, so that it can be edited and checked", []string{"internal/setup"}, false},
+	{"go.yaml.in/yaml/v3", "DSH's settings are YAML: places in a text, so that it can be edited and checked, and in which its sessions are elsewhere", []string{"internal/setup", "reader/dsh"}, false},
 	{"golang.org/x/sys", "file locks and terminal queries that the standard library lacks", []string{"internal/cli", "internal/bench", "sqlite"}, false},
 	{"golang.org/x/term", "whether a stream is a terminal, and how wide it is, on every system", []string{"internal/cli"}, false},
 	{"charm.land/bubbletea/v2", "the terminal UI: raw mode, key decoding, redrawing what has changed, on every system", []string{"internal/tui"}, false},

@@ -44,6 +44,24 @@ func (in *Ingester) Running(ctx context.Context) (map[session.Key]bool, error) {
 	return open, err
 }
 
+// OnlyCopied reports whether a session is known from copies alone, which lie below
+// roots of other readers than its agent's: the agent itself has it no more.
+func (in *Ingester) OnlyCopied(ctx context.Context, key session.Key) (bool, error) {
+	rows, err := in.Catalog.Files(ctx, FileLookup{ID: &key.ID})
+	copied := false
+	for _, row := range rows {
+		root, ok := in.root(row)
+		switch {
+		case !ok || row.Header.Key() != key:
+		case root.Reader.Agent() == key.Agent:
+			return false, err
+		default:
+			copied = true
+		}
+	}
+	return copied, err
+}
+
 // below reports whether a file lies below a root.
 func below(root, path string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))

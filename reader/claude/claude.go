@@ -49,7 +49,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 4
+const version = 5
 
 // Names of the layout.
 const (

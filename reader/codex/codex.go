@@ -39,7 +39,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 3
+const version = 4
 
 // Names of the layout.
 const (

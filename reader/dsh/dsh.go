@@ -27,7 +27,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 2
+const version = 3
 
 // Names of the layout.
 const (
@@ -51,13 +51,20 @@ func (*Reader) Agent() session.Agent { return session.DSH }
 func (*Reader) Version() int { return version }
 
 // DefaultRoots implements reader.Reader: the folder sessions below DSH_HOME, or
-// below ~/.dsh where that is unset or blank.
+// below ~/.dsh where that is unset or blank, and where the layers of its
+// composition put sessions instead.
 func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
 	base := getenv("DSH_HOME")
 	if strings.TrimSpace(base) == "" {
 		base = filepath.Join(home, ".dsh")
 	}
-	return []string{filepath.Join(base, "sessions")}
+	roots := []string{filepath.Join(base, "sessions")}
+	for _, place := range patched(base) {
+		if place != roots[0] {
+			roots = append(roots, place)
+		}
+	}
+	return roots
 }
 
 // Classify implements reader.Reader.

@@ -3,6 +3,7 @@ package kimi
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/reader/linelog"
@@ -160,12 +161,33 @@ func (d *decoder) message(e *record, out *linelog.Events) {
 		who = session.Human
 	}
 	ev := d.say(e, out, session.UserMessage, n, said(who, blocks))
-	if d.small.Titled || !n.keep || len(blocks) == 0 {
+	if d.small.Titled || !n.keep && !d.task(m) || len(blocks) == 0 {
 		return
 	}
-	if title := linelog.Headline(blocks[0].Text); title != "" {
+	if title := linelog.Headline(task(blocks[0].Text)); title != "" {
 		ev.Body.Title, ev.Body.Makeshift, d.small.Titled = &title, true, true
 	}
+}
+
+// task reports whether a message is what a subagent was made for.
+func (d *decoder) task(m *message) bool { return d.sub && m.origin == "system_trigger" }
+
+// task returns what a prompt asks, without what the agent tells of a repository
+// before it: an element of its own, with or without content.
+func task(prompt string) string {
+	const element = "git-context"
+	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "<"+element)
+	if !ok {
+		return prompt
+	}
+	tag, after, ok := strings.Cut(rest, ">")
+	if ok && !strings.HasSuffix(tag, "/") {
+		_, after, ok = strings.Cut(after, "</"+element+">")
+	}
+	if !ok {
+		return prompt
+	}
+	return after
 }
 
 func said(who session.Speaker, blocks []session.Block) func() session.Body {

@@ -27,7 +27,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 1
+const version = 2
 
 // Names below the folder of the agent's state: agents/<agent>/agent/<database>,
 // agents/<agent>/sessions/<id>.jsonl.

@@ -26,7 +26,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 1
+const version = 2
 
 // Names of the layout.
 const (
