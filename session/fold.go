@@ -52,11 +52,12 @@ type Change struct {
 	Restored []Node  // brought back by this event, with their new keys
 }
 
-// orderShift leaves room in a position key for the nodes of one select.
-const orderShift = 20
+// OrderBits is the room for the nodes of one select in a position key: the key
+// of an append is its seq and so many zero bits.
+const OrderBits = 20
 
 // maxSeq is the last seq that has a position key.
-const maxSeq = math.MaxInt64 >> orderShift
+const maxSeq = math.MaxInt64 >> OrderBits
 
 // Fold applies events in sequence and keeps the surface.
 //
@@ -112,7 +113,7 @@ func (f *Fold) Apply(e *Event) (Change, error) {
 	var err error
 	switch e.Op.Kind {
 	case OpAppend:
-		c = Change{Joined: true, Order: e.Seq << orderShift}
+		c = Change{Joined: true, Order: e.Seq << OrderBits}
 		f.insertAfter(f.tail, f.add(e, c.Order))
 	case OpReplace:
 		c, err = f.replace(e)
@@ -226,7 +227,7 @@ func mayReplace(e *Event, removed []int64, first *entry) error {
 }
 
 func (f *Fold) selectNodes(e *Event) (Change, error) {
-	if len(e.Op.Nodes) >= 1<<orderShift {
+	if len(e.Op.Nodes) >= 1<<OrderBits {
 		return Change{}, fmt.Errorf("selects %d nodes", len(e.Op.Nodes))
 	}
 	var keep *entry
@@ -258,7 +259,7 @@ func (f *Fold) selectNodes(e *Event) (Change, error) {
 		case n.By < 0:
 			return Change{}, fmt.Errorf("selects %d twice", seq)
 		}
-		n.By, n.Order = -1, e.Seq<<orderShift|int64(i)
+		n.By, n.Order = -1, e.Seq<<OrderBits|int64(i)
 		f.insertAfter(f.tail, n)
 		chosen[seq] = true
 		c.Restored = append(c.Restored, n.Node)

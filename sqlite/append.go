@@ -10,13 +10,11 @@ import (
 	"github.com/yorehq/yore/internal/document"
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
 )
 
-// orderBits is the room for the nodes of one select in a position key
-// (session.Fold): an event's own key is its seq shifted by it.
-const orderBits = 20
-
-func defaultOrder(seq int64) int64 { return seq << orderBits }
+// defaultOrder is the position key of an append, which is not stored.
+func defaultOrder(seq int64) int64 { return seq << session.OrderBits }
 
 // Append adds what a run of events brought. It writes the new documents, the
 // two blocks that were not full, and what the surface changes touch.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"slices"
 
 	"github.com/yorehq/yore/query"
 )
@@ -162,17 +161,6 @@ func (k *cursor) expand(ctx context.Context, of run, dst []int64) ([]int64, erro
 	return dst, err
 }
 
-// orders returns the position keys of a session that are not the default.
-func (c *conn) orders(ctx context.Context, num int64) (map[query.DocID]int64, error) {
-	keys := map[query.DocID]int64{}
-	span := query.SpanOf(num)
-	err := c.rowsOf(ctx, `SELECT doc, key FROM orders WHERE doc BETWEEN ? AND ?`, func(r row) error {
-		keys[query.DocID(r.int(0))] = r.int(1)
-		return nil
-	}, int64(span.From), int64(span.To))
-	return keys, err
-}
-
 // shadows returns the present shadow runs of a session, ascending.
 func (c *conn) shadows(ctx context.Context, num int64) ([]query.Shadow, error) {
 	var all []query.Shadow
@@ -181,21 +169,4 @@ func (c *conn) shadows(ctx context.Context, num int64) ([]query.Shadow, error) {
 		return nil
 	}, num)
 	return all, err
-}
-
-// shadower returns who shadows the event at seq, -1 if nobody.
-func shadower(all []query.Shadow, seq int64) int64 {
-	i, found := slices.BinarySearchFunc(all, seq, func(s query.Shadow, seq int64) int {
-		switch {
-		case s.To < seq:
-			return -1
-		case s.From > seq:
-			return 1
-		}
-		return 0
-	})
-	if !found {
-		return -1
-	}
-	return all[i].By
 }

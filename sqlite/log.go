@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/yorehq/yore/query"
@@ -56,15 +57,13 @@ func (l *log) Surface(ctx context.Context) ([]int64, error) {
 		return nil, err
 	}
 	defer l.s.leave()
-	nodes, err := l.s.c.nodes(ctx, l.num)
+	nodes, err := l.s.c.standing(ctx, l.num, 0, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
 	var list []int64
 	for _, n := range nodes {
-		if n.By < 0 {
-			list = append(list, n.Seq)
-		}
+		list = append(list, n.Seq)
 	}
 	return list, nil
 }

@@ -23,7 +23,8 @@ const (
 	// 9: what readers need to go on at checkpoints.
 	// 10: checksums of texts and plans, and over the numbers of rows.
 	// 11: checksums of records.
-	schemaVersion = 11
+	// 12: an index of position keys.
+	schemaVersion = 12
 )
 
 // headerColumns are the columns of a session's header, in the order of
@@ -109,6 +110,7 @@ CREATE TABLE tools (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE records (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE texts (first INTEGER PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE orders (doc INTEGER PRIMARY KEY, key INTEGER NOT NULL);
+CREATE INDEX orders_key ON orders (doc >> 24, key); -- query.docBits
 CREATE TABLE removed (
 	num INTEGER, by INTEGER, n INTEGER, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (num, by, n)
 ) WITHOUT ROWID;

@@ -18,7 +18,7 @@ func (w *writer) changeSurface(ctx context.Context, k *cursor, b *ingest.Batch) 
 		removal := &b.Removals[i]
 		// A node that comes back carries a key made of the seq that brought it.
 		early := 0
-		for early < len(restored) && restored[early].Order>>orderBits < removal.By {
+		for early < len(restored) && restored[early].Order>>session.OrderBits < removal.By {
 			early++
 		}
 		if err := w.restore(ctx, k, restored[:early]); err != nil {
@@ -56,9 +56,9 @@ func (w *writer) remove(ctx context.Context, k *cursor, r *ingest.Removal) error
 func (w *writer) restore(ctx context.Context, k *cursor, nodes []session.Node) error {
 	for len(nodes) > 0 {
 		// One select at a time: two may bring back the same node.
-		by, n := nodes[0].Order>>orderBits, 0
+		by, n := nodes[0].Order>>session.OrderBits, 0
 		var seqs []int64
-		for n < len(nodes) && nodes[n].Order>>orderBits == by {
+		for n < len(nodes) && nodes[n].Order>>session.OrderBits == by {
 			seqs = append(seqs, nodes[n].Seq)
 			_, at, ok, err := k.find(ctx, nodes[n].Seq)
 			if err != nil {

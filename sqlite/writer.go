@@ -144,70 +144,25 @@ func (w *writer) Stored(ctx context.Context, which ingest.StoredLookup) ([]inges
 	return w.c.stored(ctx, which)
 }
 
-// Surface returns the current events in order, then the shadowed ones.
-func (w *writer) Surface(ctx context.Context, num int64) ([]session.Node, error) {
-	all, err := w.c.nodes(ctx, num)
-	if err != nil {
-		return nil, err
-	}
+// Current returns the current events of a range in order.
+func (w *writer) Current(ctx context.Context, num, from, to int64) ([]session.Node, error) {
+	return lasting(w.c.standing(ctx, num, from, to))
+}
+
+// Nodes returns the surface events among seqs.
+func (w *writer) Nodes(ctx context.Context, num int64, seqs []int64) ([]session.Node, error) {
+	return lasting(w.c.nodesAt(ctx, num, seqs))
+}
+
+// lasting leaves provisional events out.
+func lasting(all []node, err error) ([]session.Node, error) {
 	out := make([]session.Node, 0, len(all))
 	for _, n := range all {
 		if !n.provisional {
 			out = append(out, n.Node)
 		}
 	}
-	return out, nil
-}
-
-// node is a surface event as the shard knows it.
-type node struct {
-	session.Node
-	provisional bool
-}
-
-// nodes returns every surface event of a session: current ones in order, then
-// shadowed ones by seq.
-func (c *conn) nodes(ctx context.Context, num int64) ([]node, error) {
-	k, err := c.cursor(ctx, num)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := c.orders(ctx, num)
-	if err != nil {
-		return nil, err
-	}
-	shadows, err := c.shadows(ctx, num)
-	if err != nil {
-		return nil, err
-	}
-	types, err := c.names(ctx, "types")
-	if err != nil {
-		return nil, err
-	}
-	var current, shadowed []node
-	err = k.surface(ctx, 0, 1, func(n int64, r record) bool {
-		key, ok := keys[query.NewDocID(num, n)]
-		if !ok {
-			key = defaultOrder(r.seq)
-		}
-		one := node{session.Node{Seq: r.seq, Type: types[r.kind], Sameness: r.same(), Order: key, By: shadower(shadows, r.seq)}, r.is(flagProvisional)}
-		if one.By < 0 {
-			current = append(current, one)
-		} else {
-			shadowed = append(shadowed, one)
-		}
-		return true
-	})
-	slices.SortStableFunc(current, func(a, b node) int {
-		switch {
-		case a.Order < b.Order:
-			return -1
-		case a.Order > b.Order:
-			return 1
-		}
-		return 0
-	})
-	return append(current, shadowed...), err
+	return out, err
 }
 
 // Put saves a session's state.

@@ -25,11 +25,10 @@ func mapping(r reader.Reader) string {
 // builder turns a run of a session's events into batches for its shard: it
 // folds, extracts text and keeps the session's summary.
 type builder struct {
-	ctx    context.Context
-	w      Writer
-	s      *Stored
-	fold   *session.Fold
-	whole  bool // the fold knows every surface event, not only those of this run
+	ctx context.Context
+	w   Writer
+	s   *Stored
+	*surface
 	batch  Batch
 	bytes  int   // text in batch
 	copied int64 // text handed to the store so far
@@ -42,17 +41,14 @@ type builder struct {
 
 // newBuilder goes on where s stands. s must have a number.
 func newBuilder(ctx context.Context, w Writer, s *Stored) *builder {
-	b := &builder{ctx: ctx, w: w, s: s, fold: &session.Fold{}, whole: s.Position.Next == 0}
-	b.fold.Resume(s.Position.Next)
+	b := &builder{ctx: ctx, w: w, s: s, surface: newSurface(s.Position.Next)}
 	return b
 }
 
 // add folds one event in. A rule that the event breaks is fault.CorruptSession.
 func (b *builder) add(e session.Event) error {
-	if session.Needs(&e) && !b.whole {
-		if err := b.load(); err != nil {
-			return err
-		}
+	if err := b.supply(b.ctx, b.w, b.s.Num, &e); err != nil {
+		return err
 	}
 	change, err := b.fold.Apply(&e)
 	if err != nil {
@@ -63,35 +59,6 @@ func (b *builder) add(e session.Event) error {
 		return b.flush()
 	}
 	return nil
-}
-
-// load completes the fold with what the store knows of earlier events.
-func (b *builder) load() error {
-	stored, err := b.w.Surface(b.ctx, b.s.Num)
-	if err != nil {
-		return err
-	}
-	known := make(map[int64]bool, len(stored))
-	for _, n := range stored {
-		known[n.Seq] = true
-	}
-	for _, seq := range b.fold.Surface() {
-		if !known[seq] {
-			stored = append(stored, b.node(seq))
-		}
-	}
-	b.fold, b.whole = session.Restore(b.fold.Next(), stored), true
-	return nil
-}
-
-// node finds a node that is not in the store yet: it came by an append.
-func (b *builder) node(seq int64) session.Node {
-	for _, e := range b.batch.Entries {
-		if e.Seq == seq {
-			return session.Node{Seq: seq, Type: e.Type, Sameness: e.Sameness, Order: e.Order, By: -1}
-		}
-	}
-	return session.Node{Seq: seq, By: -1}
 }
 
 // turns reports whether an event turns the surface over, as a compaction or a
@@ -199,6 +166,9 @@ func (b *builder) withoutFootprints(e *session.Event) session.Body {
 func (b *builder) close(closers []session.Event) error {
 	for _, c := range closers {
 		c.Provisional = true
+		if err := b.supply(b.ctx, b.w, b.s.Num, &c); err != nil {
+			return err
+		}
 		change, err := b.fold.Apply(&c)
 		if err != nil {
 			return err

@@ -142,9 +142,16 @@ type Writer interface {
 	// Stored returns the saved state of sessions, in ascending Num.
 	Stored(ctx context.Context, which StoredLookup) ([]Stored, error)
 
-	// Surface returns every surface event of a session, current ones in
-	// ascending Order; provisional ones are not among them.
-	Surface(ctx context.Context, num int64) ([]session.Node, error)
+	// Current returns the surface events of a session that are current and whose
+	// position keys are at least from and below to, in ascending Order.
+	// Provisional ones are not among them. It should cost no more than what lies
+	// in the range, for a fold asks for it again and again.
+	Current(ctx context.Context, num, from, to int64) ([]session.Node, error)
+
+	// Nodes returns the surface events among some seqs, current or not, in
+	// ascending Seq; provisional ones are not among them. The Order of one that is
+	// not current says nothing.
+	Nodes(ctx context.Context, num int64, seqs []int64) ([]session.Node, error)
 
 	// Put saves a session's state; Num 0 is a new session and gets a number.
 	Put(ctx context.Context, s *Stored) error

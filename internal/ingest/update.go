@@ -23,7 +23,8 @@ type job struct {
 	reader reader.Reader
 	rev    reader.Revision
 	stamp  reader.Stamp
-	fork   Fork // as catalogued
+	fork   Fork  // as catalogued
+	kept   *kept // the surface after a transaction that did not reach the end
 	done   bool
 	found  Glance // what was made of it, once it is done
 }
@@ -144,6 +145,10 @@ func (sl *slice) drop(ctx context.Context, s *Stored) error {
 // read takes in what is new in a source.
 func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err error) {
 	b := newBuilder(ctx, sl.w, s)
+	if u, ok := j.kept.of(s); ok {
+		b.surface = u
+	}
+	j.kept = nil
 	b.keepFootprints, b.names = sl.in.KeepFootprints, sl.names
 	stopped, events := false, 0
 	sl.in.work.read.Add(1)
@@ -187,6 +192,9 @@ func (sl *slice) read(ctx context.Context, j *job, s *Stored) (done bool, err er
 	}
 	if err := sl.w.Put(ctx, s); err != nil {
 		return false, err
+	}
+	if stopped {
+		j.kept = keep(b.surface, s, maxKept)
 	}
 	return !stopped, sl.relate(ctx, j, s)
 }

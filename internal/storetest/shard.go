@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -205,11 +206,12 @@ func testWithdraw(t *testing.T, s Store) {
 			})
 		}
 		write(t, s, func(w ingest.Writer) error {
-			for _, n := range must[[]session.Node](t)(w.Surface(t.Context(), num)) {
+			for _, n := range must[[]session.Node](t)(w.Current(t.Context(), num, 0, math.MaxInt64)) {
 				if n.Seq == first+1 {
-					t.Error("Surface holds a closing record")
+					t.Error("Current holds a closing record")
 				}
 			}
+			same(t, "a closing record by its seq", len(must[[]session.Node](t)(w.Nodes(t.Context(), num, []int64{first + 1}))), 0)
 			if err := w.Withdraw(t.Context(), num); err != nil {
 				return err
 			}

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -130,7 +132,7 @@ func testSurface(t *testing.T, s Store) {
 				if err := w.Append(t.Context(), num, &p.batch); err != nil {
 					return err
 				}
-				nodes, err := w.Surface(t.Context(), num)
+				nodes, err := p.nodes(t.Context(), w, num)
 				if err != nil {
 					return err
 				}
@@ -146,6 +148,59 @@ func testSurface(t *testing.T, s Store) {
 			}
 		}
 	}
+}
+
+// nodes asks a store for everything that it knows of the surface: the current
+// list, some ranges of which have to be part of it, and what is shadowed.
+func (p *player) nodes(ctx context.Context, w ingest.Writer, num int64) ([]session.Node, error) {
+	all, err := w.Current(ctx, num, 0, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	for range 4 {
+		from, to := p.key(all), p.key(all)
+		var want []session.Node
+		for _, n := range all {
+			if n.Order >= from && n.Order < to {
+				want = append(want, n)
+			}
+		}
+		got, err := w.Current(ctx, num, from, to)
+		if err != nil {
+			return nil, err
+		}
+		same(p.t, fmt.Sprintf("the current nodes from %d to %d", from, to), got[:len(got):len(got)], append([]session.Node{}, want...))
+	}
+	var seqs []int64
+	for seq := p.fold.Next() + 2; seq >= 0; seq-- {
+		seqs = append(seqs, seq)
+	}
+	known, err := w.Nodes(ctx, num, seqs)
+	var current int
+	for _, n := range known {
+		if n.By >= 0 {
+			all = append(all, n)
+			continue
+		}
+		current++
+		i := slices.IndexFunc(all, func(c session.Node) bool { return c.Seq == n.Seq })
+		if i < 0 || all[i] != n {
+			p.t.Errorf("%+v by its seq is another than in the list", n)
+		}
+	}
+	same(p.t, "current nodes by seq", current, len(p.fold.Surface()))
+	if !slices.IsSortedFunc(known, func(a, b session.Node) int { return int(a.Seq - b.Seq) }) {
+		p.t.Error("nodes do not ascend")
+	}
+	return all, err
+}
+
+// key makes up a position key: of a node, beside one, or any.
+func (p *player) key(list []session.Node) int64 {
+	if len(list) == 0 || p.random.IntN(4) == 0 {
+		return p.random.Int64N((p.fold.Next() + 2) << session.OrderBits)
+	}
+	return list[p.random.IntN(len(list))].Order + int64(p.random.IntN(3)) - 1
 }
 
 func (p *player) checkNodes(got []session.Node) {
