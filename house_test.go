@@ -128,7 +128,9 @@ const (
 
 // wideInterfaces may have more than maxMethods methods; each names the decision
 // record (a file below docs/decisions) that says why.
-var wideInterfaces = map[string]string{}
+var wideInterfaces = map[string]string{
+	"internal/ingest.Writer": "0012-a-fold-knows-what-it-needs.md", // two questions about the surface, by range and by seq
+}
 
 // source is one parsed Go file of the module.
 type source struct {
