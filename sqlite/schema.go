@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -10,22 +11,30 @@ const (
 	// application marks our databases ("yore"), so that a stranger's is never touched.
 	application = 0x796f7265
 
-	// schemaVersion rises with every change of the tables. An older database is made anew.
-	//
-	// 1: the first.
-	// 2: where a log's history comes from, if the log does not state it; the product's own calls.
-	// 3: how many texts of a session are longer than what is searchable; where a log ends before damage.
-	// 4: the records' own ids, by which copies in forks are recognised.
-	// 5: the tools of calls and results.
-	// 6: titles that sessions have for others.
-	// 7: an index of segments of our own.
-	// 8: what a look at an unchanged log needs stands before what it does not.
-	// 9: what readers need to go on at checkpoints.
-	// 10: checksums of texts and plans, and over the numbers of rows.
-	// 11: checksums of records.
-	// 12: an index of position keys.
+	// schemaVersion rises with every change of the tables; schemaHistory says
+	// what each was for. An older database is made anew.
 	schemaVersion = 12
 )
+
+// schemaHistory has a line for each version of the schema, from 1 on.
+var schemaHistory = [schemaVersion]string{
+	"the first",
+	"where a log's history comes from, if the log does not state it; the product's own calls",
+	"how many texts of a session are longer than what is searchable; where a log ends before damage",
+	"the records' own ids, by which copies in forks are recognised",
+	"the tools of calls and results",
+	"titles that sessions have for others",
+	"segments of our own in place of a virtual table",
+	"what a look at an unchanged log needs stands before what it does not",
+	"what readers need to go on at checkpoints",
+	"checksums of texts and plans, and over the numbers of rows",
+	"checksums of records",
+	"an index of position keys",
+}
+
+// SchemaHistory says what each version of the index's schema was for, from
+// version 1 on; the last is the one that this program makes. Ascending.
+func SchemaHistory() []string { return slices.Clone(schemaHistory[:]) }
 
 // headerColumns are the columns of a session's header, in the order of
 // bindHeader: those that something is looked up by, and the whole of it packed.

@@ -63,6 +63,9 @@ func (x *Index) diskWorkspaces(ctx context.Context) ([]string, error) {
 				cwd, err = x.askShard(ctx, path)
 				return err
 			})
+			if errors.Is(err, errOutgrown) {
+				continue
+			}
 			if isUnusable(err) || errors.Is(err, ingest.ErrDamaged) {
 				x.log.Warn("index file passed over", "path", path, "cause", err.Error())
 				continue
@@ -102,10 +105,15 @@ func (x *Index) askShard(ctx context.Context, path string) (cwd string, err erro
 	}
 	c.broken = true // it was opened without the checks of open
 	defer x.release(c)
-	if older, err := c.isOurs(ctx); err != nil || older {
-		if err == nil {
-			err = unusable("it has an older schema")
+	older, err := c.isOurs(ctx)
+	if err == nil && older {
+		// Nobody asks for a workspace that the catalog does not know: what is in
+		// the file would stay for good.
+		if err = x.removeOutgrown(ctx, c); err == nil {
+			err = errOutgrown
 		}
+	}
+	if err != nil {
 		return "", err
 	}
 	err = c.rowsOf(ctx, `SELECT workspace FROM shard`, func(r row) error {

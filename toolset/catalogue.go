@@ -11,6 +11,12 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
+// SchemaVersion is the version of what hosts and models rely on: the tools' names
+// and the arguments that they take. It rises when something that worked no longer
+// does; a new optional argument, or other words in a description, leave it as it
+// is. See docs/versioning.md.
+const SchemaVersion = 1
+
 // Class says which calls of one caller may run at the same time.
 type Class string
 

@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -269,26 +268,4 @@ func unconfigured(cmd *cobra.Command) bool {
 		return true
 	}
 	return false
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: takes(),
-		RunE: func(*cobra.Command, []string) error { return a.emit("yore " + version() + "\n") },
-	}
-}
-
-// release is the version of a released binary; the linker sets it
-// (tools/release/run.sh).
-var release string
-
-// version is what the build says of itself.
-func version() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "age": age, "log": writeLog, "cut": cutFile, "lines": countLines, "jsonl": checkJSONL, "tool": callTool, "together": together, "nowhere": nowhere,
+			"code": code, "age": age, "log": writeLog, "cut": cutFile, "lines": countLines, "jsonl": checkJSONL, "tool": callTool, "together": together, "nowhere": nowhere, "stored": storedIndex, "newer": makeNewer,
 		},
 	})
 }
@@ -89,6 +90,23 @@ func writeLog(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	fmt.Fprintf(&b, `{"type":"turn/end","seq":%d,"time":1772442003000,"data":{"turn":1,"reason":{"kind":"completed"}}}`+"\n", len(args)-1)
 	ts.Check(os.WriteFile(filepath.Join(folder, "session.jsonl"), []byte(b.String()), 0o600))
+}
+
+// storedIndex unpacks the index that the last program of a schema made: stored SCHEMA
+func storedIndex(ts *testscript.TestScript, _ bool, args []string) {
+	z, err := zip.OpenReader("../../testdata/upgrade/schema-" + args[0] + ".zip")
+	ts.Check(err)
+	defer z.Close()
+	ts.Check(os.CopyFS(ts.MkAbs("index"), z))
+}
+
+// makeNewer makes a database say that a later version made it: newer FILE
+func makeNewer(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_RDWR, 0)
+	ts.Check(err)
+	defer f.Close()
+	_, err = f.WriteAt([]byte{0, 0, 0, 99}, 60) // the user version in SQLite's header
+	ts.Check(err)
 }
 
 // age makes files look as if they had last changed so many days ago: age DAYS FILE...

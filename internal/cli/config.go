@@ -43,7 +43,7 @@ type settings struct {
 // file is config.toml. It belongs to the user and is never looked for in a
 // workspace, so paths in it are absolute or begin with ~/.
 type file struct {
-	Index          *string             `toml:"index"`
+	Index          *string             `toml:"index"` // a name for each row of settingTable
 	Archive        *string             `toml:"archive"`
 	Roots          map[string][]string `toml:"roots"`
 	Match          *string             `toml:"match"`
@@ -66,8 +66,9 @@ type layers struct {
 	file   map[string]string
 }
 
-// value returns a setting and who says so, for messages.
-func (l *layers) value(name, fallback string) (value, origin string) {
+// value returns a setting and who says so, for messages. What is no row of
+// settingTable has no default.
+func (l *layers) value(name string) (value, origin string) {
 	if f := l.cmd.Flags().Lookup(name); f != nil && f.Changed {
 		return f.Value.String(), "--" + name
 	}
@@ -78,7 +79,10 @@ func (l *layers) value(name, fallback string) (value, origin string) {
 	if v, ok := l.file[name]; ok {
 		return v, name + " in " + l.path
 	}
-	return fallback, "the default of " + name
+	if i := slices.IndexFunc(settingTable(), func(s setting) bool { return s.name == name }); i >= 0 {
+		value = settingTable()[i].fallback
+	}
+	return value, "the default of " + name
 }
 
 func envName(name string) string {
@@ -90,20 +94,19 @@ func wrong(origin, value, want string) error {
 	return fault.New(fault.InvalidConfig, "%s is %q: want %s", origin, value, want)
 }
 
-// oneOf returns a setting that must be one of the words.
-func (l *layers) oneOf(name, fallback string, words ...string) (string, error) {
-	v, origin := l.value(name, fallback)
-	for _, w := range words {
-		if v == w {
-			return v, nil
-		}
+// oneOf returns a setting that must be one of its words.
+func (l *layers) oneOf(name string) (string, error) {
+	v, origin := l.value(name)
+	words := settingOf(name).words
+	if slices.Contains(words, v) {
+		return v, nil
 	}
 	return "", wrong(origin, v, orList(words)+didYouMean(v, words))
 }
 
 // count returns a setting that must be a number, not negative.
-func (l *layers) count(name string, fallback int) (int, error) {
-	v, origin := l.value(name, strconv.Itoa(fallback))
+func (l *layers) count(name string) (int, error) {
+	v, origin := l.value(name)
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 {
 		return 0, wrong(origin, v, "a number, 0 or more")
@@ -124,7 +127,7 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 		return s, err
 	}
 	var origin string
-	if s.index, origin = l.value("index", ""); s.index != "" {
+	if s.index, origin = l.value("index"); s.index != "" {
 		if s.index, err = filepath.Abs(s.index); err != nil {
 			return s, wrong(origin, s.index, "a folder")
 		}
@@ -135,20 +138,20 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 	if kept := (yore.Source{Agent: archive.Agent, Root: s.archive}); s.archive != "" && !slices.Contains(s.sources, kept) {
 		s.sources = append(s.sources, kept)
 	}
-	match, err1 := l.oneOf("match", string(query.Auto), string(query.Auto), string(query.Literal))
-	order, err2 := l.oneOf("order", string(query.Relevance), string(query.Relevance), string(query.Matches))
-	inherited, err3 := l.oneOf("inherited", "false", "true", "false")
-	shared, err8 := l.oneOf("network-index", "false", "true", "false")
-	mode, err4 := l.oneOf("search-mode", string(query.SearchStartup), string(query.SearchStartup), string(query.SearchFirst), string(query.SearchNever))
-	policy, err7 := l.oneOf("workspace-policy", "exact", "exact", "repository")
-	snippet, err5 := l.count("snippet", 240)
-	level, levelOrigin := l.value("log-level", "warn")
+	match, err1 := l.oneOf("match")
+	order, err2 := l.oneOf("order")
+	inherited, err3 := l.oneOf("inherited")
+	shared, err8 := l.oneOf("network-index")
+	mode, err4 := l.oneOf("search-mode")
+	policy, err7 := l.oneOf("workspace-policy")
+	snippet, err5 := l.count("snippet")
+	level, levelOrigin := l.value("log-level")
 	err6 := s.logLevel.UnmarshalText([]byte(level))
 	if err6 != nil {
 		err6 = wrong(levelOrigin, level, orList(logLevels())+didYouMean(level, logLevels()))
 	}
-	if v, _ := l.value("max-inline-bytes", ""); v != "" {
-		n, err := l.count("max-inline-bytes", 0)
+	if v, _ := l.value("max-inline-bytes"); v != "" {
+		n, err := l.count("max-inline-bytes")
 		if err != nil {
 			return s, err
 		}
@@ -172,7 +175,7 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 
 // archive returns the folder of kept sessions, absolute; "" for none.
 func (l *layers) archive() (string, error) {
-	dir, origin := l.value("archive", "")
+	dir, origin := l.value("archive")
 	if f := l.cmd.Flags().Lookup("dir"); f != nil && f.Changed && l.cmd.Name() == "archive" {
 		dir, origin = f.Value.String(), "--dir"
 	}
@@ -189,7 +192,7 @@ func (l *layers) archive() (string, error) {
 // read loads the configuration file. That there is none is no error unless one
 // was named.
 func (l *layers) read(home string) (map[string][]string, error) {
-	path, _ := l.value("config", "")
+	path, _ := l.value("config")
 	named := path != ""
 	if !named {
 		dir, err := os.UserConfigDir()

@@ -48,8 +48,13 @@ func manual(root *cobra.Command) string {
 	b.WriteString(".SS yore completion bash|zsh|fish|powershell\nPrint a script that completes commands, flags, session ids and other values in that shell.\n")
 	b.WriteString(".SH FLAGS OF EVERY COMMAND\n")
 	roffFlags(&b, root.PersistentFlags())
-	b.WriteString(".SH ENVIRONMENT\n.TP\n.B YORE_INDEX, YORE_ARCHIVE, YORE_ROOTS, YORE_CONFIG, YORE_MATCH, YORE_ORDER, YORE_LOG_LEVEL, \\fRand more\nStand for the flags of their names.\n" +
-		".TP\n.B YORE_PAGER, PAGER\nThe program that long answers go through on a terminal; empty or cat: none.\n.TP\n.B NO_COLOR\nIf set, nothing is coloured.\n")
+	b.WriteString(".SH ENVIRONMENT\n")
+	for _, s := range settingTable() {
+		roffVariable(&b, envName(s.name), s.meaning)
+	}
+	for _, v := range variables() {
+		roffVariable(&b, v.name, v.meaning)
+	}
 	b.WriteString(".SH FILES\n.TP\n.I yore/config.toml\nin the user's configuration folder: settings that flags and environment do not give.\n.TP\n.I yore\nin the user's cache folder: the index, which can be deleted at any time.\n")
 	return b.String()
 }
@@ -101,4 +106,8 @@ func roffFlags(b *strings.Builder, flags *pflag.FlagSet) {
 		}
 		fmt.Fprintf(b, ".TP\n%s\n%s\n", name, roff(usage))
 	})
+}
+
+func roffVariable(b *strings.Builder, name, meaning string) {
+	fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(name), roff(strings.ReplaceAll(meaning, "`", "")))
 }

@@ -264,7 +264,7 @@ func (a *app) handedOn(cmd *cobra.Command, agent setup.Agent) map[string]string 
 	}
 	if told("config") {
 		l := layers{cmd: cmd, getenv: a.getenv}
-		path, _ := l.value("config", "")
+		path, _ := l.value("config")
 		if abs, err := filepath.Abs(path); err == nil {
 			env[envName("config")] = abs
 		}

@@ -16,9 +16,9 @@ import (
 // flushBytes is how much text one batch gathers before it goes to the store.
 const flushBytes = 8 << 20
 
-// mapping names everything that shapes what a shard holds of a session: a
+// Mapping names everything that shapes what a shard holds of a session: a
 // change of any makes it again.
-func mapping(r reader.Reader) string {
+func Mapping(r reader.Reader) string {
 	return fmt.Sprintf("%s/%d fold/%d text/%d", r.Agent(), r.Version(), session.FoldVersion, document.Version)
 }
 

@@ -32,7 +32,7 @@ type Root struct {
 	Reader reader.Reader
 	Path   string // absolute
 
-	mapping string // see mapping; set by New
+	mapping string // see Mapping; set by New
 }
 
 // Options are what an Ingester is made of.
@@ -81,7 +81,7 @@ func New(o Options) *Ingester {
 	}
 	o.Roots = slices.Clone(o.Roots)
 	for i := range o.Roots {
-		o.Roots[i].mapping = mapping(o.Roots[i].Reader)
+		o.Roots[i].mapping = Mapping(o.Roots[i].Reader)
 	}
 	return &Ingester{Options: o, dirty: map[string]bool{}, looked: map[string]bool{}}
 }

@@ -63,7 +63,7 @@ func (sl *slice) update(ctx context.Context, j *job) (done bool, err error) {
 
 // bring reads what is new of a source into its stored session.
 func (sl *slice) bring(ctx context.Context, j *job, s *Stored) (done bool, err error) {
-	want := mapping(j.reader)
+	want := Mapping(j.reader)
 	if s.Num != 0 {
 		// Another process may have been here since the jobs were made.
 		j.rev, j.stamp, err = j.reader.Revise(ctx, j.src, s.Position)
@@ -243,7 +243,7 @@ func (sl *slice) refuse(ctx context.Context, j *job, s *Stored, cause error) (do
 		return false, errors.Join(cause, err)
 	}
 	*s = Stored{
-		Num: s.Num, Source: s.Source, Header: j.src.Header, Mapping: mapping(j.reader), LastStep: -1,
+		Num: s.Num, Source: s.Source, Header: j.src.Header, Mapping: Mapping(j.reader), LastStep: -1,
 		Problem: p, Position: reader.Position{Stamp: j.stamp},
 	}
 	return true, sl.w.Put(ctx, s)
