@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yorehq/yore"
+	"github.com/yorehq/yore/internal/setup"
 )
 
 const configurationPage = "../../docs/configuration.md"
@@ -232,6 +233,14 @@ func TestConfigurationIsWhole(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+	for _, agent := range setup.Agents() {
+		home, _ := setup.Home(agent)
+		for _, name := range []string{home, setup.File(agent)} {
+			if name != "" && !bytes.Contains(page, []byte("`"+name+"`")) {
+				t.Errorf("setup of %s asks for %s, which docs/configuration.md does not name", agent, name)
+			}
 		}
 	}
 	if found < 20 {

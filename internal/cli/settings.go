@@ -99,6 +99,7 @@ func variables() []variable {
 		{"XDG_STATE_HOME", "Where the record of `--reveal` is kept, on Linux."},
 		{"GOGC", "When the program collects garbage; without it, rarely below 96 MB. See the documentation of Go."},
 		{"GOMEMLIMIT", "The same as a limit."},
+		{"OPENCLAW_CONFIG_PATH", "Where OpenClaw's settings are, for `yore setup openclaw` and `yore doctor`."},
 		{"CLAUDE_PROJECT_DIR", "Told by Claude Code to `yore mcp`: the folder that the server must be working in."},
 		{"WORKSPACE_FOLDER_PATHS", "Told by Cursor to `yore mcp`: the folder of the window."},
 		{"HOME", "The home folder. `yore mcp` does not take it for a workspace by itself."},
