@@ -149,6 +149,9 @@ func TestUpgrade(t *testing.T) {
 			}
 
 			h := historyOf(t, dir)
+			if left, err := sqlite.Look(dir); err != nil || left.Outgrown() > 0 {
+				t.Errorf("files of the old schema are left: %+v, %v", left, err)
+			}
 			got := testify(ctx, t, h)
 			if schema == current {
 				// Nothing is made anew, so what was indexed from another root is still there.

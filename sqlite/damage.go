@@ -158,8 +158,30 @@ func (x *Index) removeOutgrown(ctx context.Context, c *conn) error {
 			removeAll(c.path)
 			x.log.Info("an index file of an older version was removed, to be made again", "path", c.path)
 		}
+		if err == nil && c.at.catalog {
+			err = x.removeOutgrownShards()
+		}
 		return err
 	})
+}
+
+// removeOutgrownShards removes the shards that an older version left beside its
+// catalog. Each would be met at the next look at its workspace, but for those of
+// workspaces that nobody looks at any more, whose logs may be gone.
+func (x *Index) removeOutgrownShards() error {
+	paths, err := x.shardFiles()
+	for _, path := range paths {
+		schema, err := schemaOf(path)
+		if err == nil && schema < schemaVersion {
+			if err = os.Remove(path); err == nil {
+				removeAll(path)
+			}
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return err
 }
 
 // sameFile notes which file is at a path; c is nil if there is none. It fails

@@ -114,7 +114,7 @@ func outlook(u yore.Upgrade) string {
 	case s.Catalog == 0:
 		return "there is no index yet; the first search makes one"
 	case s.Catalog < u.Schema:
-		return fmt.Sprintf("schema %d; it is made anew from the logs (%d bytes), a workspace at its next search; settings, what is forgotten, and archives stay", s.Catalog, s.Size)
+		return fmt.Sprintf("schema %d; it is removed (%d bytes) and made anew from the logs, a workspace at its next search; settings, what is forgotten, and archives stay", s.Catalog, s.Size)
 	case shards > 0:
 		return fmt.Sprintf("%d of %d workspaces are of an older schema; each is made anew from the logs at its next search", shards, shards+s.Current())
 	case len(u.Again) > 0:
