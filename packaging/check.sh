@@ -22,12 +22,12 @@ binary="$BINARIES/yore_${system/\//_}"
 
 # within SECONDS COMMAND...: a step that hangs is a fault, not a wait.
 within() { timeout --kill-after=10 "$@"; }
-npm() { within 180 bash packaging/npm/test/run.sh "$BINARIES"; }
+npm() { within 300 bash packaging/npm/test/run.sh "$BINARIES"; }
 deb() {
 	within 300 bash packaging/deb/build.sh "$binary" "$scratch/deb" 0.0.1-check || return 1
-	within 240 bash packaging/deb/test.sh "$scratch"/deb/*.deb
+	within 500 bash packaging/deb/test.sh "$scratch"/deb/*.deb
 }
-container() { within 180 bash packaging/container/test.sh "$BINARIES"; }
+container() { within 300 bash packaging/container/test.sh "$BINARIES"; }
 goreleaser() { bash packaging/goreleaser.sh; }
 
 ran=0 failed=0

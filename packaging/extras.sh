@@ -19,6 +19,7 @@ yore completion fish >"$out/yore.fish"
 yore man >"$out/yore.1"
 gzip -9nc "$out/yore.1" >"$out/yore.1.gz"
 gzip -9nc CHANGELOG.md >"$out/changelog.gz"
+gzip -9nc THIRD_PARTY.md >"$out/THIRD_PARTY.md.gz"
 cat >"$out/copyright" <<'LICENCE'
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: yore
@@ -29,6 +30,6 @@ Copyright: The authors of yore
 License: Apache-2.0
  On Debian systems the whole text is in /usr/share/common-licenses/Apache-2.0.
 Comment:
- The binary holds modules of others under licences of their own. They are named,
- with versions and licences, in yore.cdx.json beside this file.
+ The binary holds modules of others under licences of their own: THIRD_PARTY.md.gz
+ beside this file has the texts, yore.cdx.json every module with its version.
 LICENCE

@@ -243,6 +243,12 @@ func TestManifests(t *testing.T) {
 		t.Errorf("the formula is not whole:\n%s", formula)
 	}
 
+	if ruby, err := exec.LookPath("ruby"); err == nil {
+		if out, err := exec.Command(ruby, "-c", filepath.Join(dir, "Formula/yore.rb")).CombinedOutput(); err != nil {
+			t.Errorf("the formula is no Ruby: %s", out)
+		}
+	}
+
 	var scoop struct {
 		Version, Bin, License string
 		Architecture          map[string]struct{ URL, Hash string }
@@ -291,7 +297,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("goreleaser builds the image from %+v", d)
 	}
 	text := file(t, "container/Dockerfile")
-	for _, line := range []string{"FROM scratch", "COPY $TARGETPLATFORM/yore /usr/bin/yore", `ENTRYPOINT ["/usr/bin/yore"]`, `CMD ["serve"]`} {
+	for _, line := range []string{"FROM scratch", "COPY LICENSE THIRD_PARTY.md /usr/share/doc/yore/", "COPY $TARGETPLATFORM/yore /usr/bin/yore", `ENTRYPOINT ["/usr/bin/yore"]`, `CMD ["serve"]`} {
 		if !strings.Contains(text, "\n"+line+"\n") {
 			t.Errorf("the Dockerfile does not say %s", line)
 		}

@@ -14,12 +14,13 @@ shift 2
 read -r -a buildah <<<"${BUILDAH:-buildah}"
 context="$(mktemp -d)"
 trap 'rm -rf "$context"' EXIT
+install -m 0644 "$(dirname "$0")"/../../LICENSE "$(dirname "$0")"/../../THIRD_PARTY.md "$context"
 for platform in "$@"; do
 	install -D -m 0755 "$binaries/yore_linux_${platform#*/}" "$context/$platform/yore"
 done
 for platform in "$@"; do
 	suffix=""
 	[ $# -eq 1 ] || suffix="-${platform#*/}"
-	"${buildah[@]}" bud --isolation chroot --timestamp 0 --platform "$platform" \
+	"${buildah[@]}" bud --isolation chroot --no-cache --timestamp 0 --platform "$platform" \
 		--file "$(dirname "$0")/Dockerfile" --tag "$tag$suffix" "$context"
 done

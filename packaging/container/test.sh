@@ -18,6 +18,9 @@ fail() { echo "container: $*" >&2; exit 1; }
 
 architecture="$(dpkg --print-architecture)"
 bash build.sh "$binaries" yore:check "linux/$architecture" >"$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the image is not built"; }
+bash build.sh "$binaries" yore:again "linux/$architecture" >"$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the image is not built again"; }
+id() { $BUILDAH inspect --type image --format '{{.FromImageID}}' "$1"; }
+[ -n "$(id yore:check)" ] && [ "$(id yore:check)" = "$(id yore:again)" ] || fail "two builds of one binary differ: $(id yore:check), $(id yore:again)"
 field() { $BUILDAH inspect --type image --format "{{$1}}" yore:check; }
 [ "$(field .OCIv1.Config.Entrypoint)" = "[/usr/bin/yore]" ] || fail "the entry is $(field .OCIv1.Config.Entrypoint)"
 [ "$(field .OCIv1.Config.Cmd)" = "[serve]" ] || fail "the command is $(field .OCIv1.Config.Cmd)"
@@ -27,7 +30,8 @@ mapfile -t environment < <($BUILDAH inspect --type image --format '{{range .OCIv
 
 container="$($BUILDAH from yore:check)"
 cp -a "$($BUILDAH mount "$container")" "$scratch/root"
-[ "$(cd "$scratch/root" && find . -type f)" = ./usr/bin/yore ] || fail "there is more in it than the binary: $(cd "$scratch/root" && find . -type f)"
+[ "$(cd "$scratch/root" && find . -type f | sort | xargs)" = "./usr/bin/yore ./usr/share/doc/yore/LICENSE ./usr/share/doc/yore/THIRD_PARTY.md" ] ||
+	fail "there is other in it than the binary and its licences: $(cd "$scratch/root" && find . -type f)"
 mkdir "$scratch/root/data" "$scratch/root/tmp" "$scratch/root/proc" # a runtime makes the places that it mounts on
 
 # run ARGUMENT...: the entry with these arguments, within 60 seconds.
@@ -57,4 +61,4 @@ elif [ "$code" -eq 0 ] || [ "$code" -gt 2 ] || grep -qE '^(panic|goroutine)' "$s
 	cat "$scratch/serve"
 	fail "yore serve without settings ended with $code"
 fi
-echo "container: $(stat -c %s "$scratch/root/usr/bin/yore") bytes in one layer; version, demo, list and serve as $user under a read-only root"
+echo "container: $(stat -c %s "$scratch/root/usr/bin/yore") bytes; version, demo, list and serve as $user under a read-only root"

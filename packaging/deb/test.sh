@@ -17,7 +17,9 @@ fail() { echo "deb: $*" >&2; exit 1; }
 
 # The suite of this machine is the one that its mirror surely has.
 suite="$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")"
-mmdebstrap --quiet --variant=apt --skip=cleanup/apt "$suite" "$root" >"$scratch/log" 2>&1 ||
+# In a space of mounts of its own, so that none is left if this is killed; and
+# nobody needs this Debian after a loss of power.
+unshare --mount mmdebstrap --quiet --variant=apt --dpkgopt=force-unsafe-io --skip=cleanup/apt "$suite" "$root" >"$scratch/log" 2>&1 ||
 	{ tail -5 "$scratch/log"; echo "NOT RUN: a Debian $suite cannot be made"; exit 3; }
 cp "$package" "$root/tmp/yore.deb"
 
@@ -39,7 +41,7 @@ files >"$scratch/before"
 dpkg-deb --info "$package" | grep -qE '^ Depends:' && fail "a static binary depends on nothing"
 in_root apt-get install --yes --quiet --no-install-recommends /tmp/yore.deb >"$scratch/log" 2>&1 || { cat "$scratch/log"; fail "apt does not install it"; }
 for file in /usr/bin/yore /usr/share/man/man1/yore.1.gz /usr/share/bash-completion/completions/yore /usr/share/zsh/vendor-completions/_yore \
-	/usr/share/fish/vendor_completions.d/yore.fish /usr/share/doc/yore/copyright /usr/share/doc/yore/changelog.gz /usr/share/doc/yore/yore.cdx.json; do
+	/usr/share/fish/vendor_completions.d/yore.fish /usr/share/doc/yore/copyright /usr/share/doc/yore/changelog.gz /usr/share/doc/yore/THIRD_PARTY.md.gz /usr/share/doc/yore/yore.cdx.json; do
 	[ -s "$root$file" ] || fail "$file is not there"
 	[ "$(stat -c %U:%G:%A "$root$file")" = "root:root:-rw$([ "$file" = /usr/bin/yore ] && echo xr-xr-x || echo -r--r--)" ] || fail "$file is $(stat -c %U:%G:%A "$root$file")"
 done

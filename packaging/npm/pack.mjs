@@ -71,8 +71,9 @@ try {
     mkdirSync(join(folder, "bin"), { recursive: true });
     copyFileSync(built, join(folder, "bin", file));
     chmodSync(join(folder, "bin", file), 0o755);
+    copyFileSync(join(root, "THIRD_PARTY.md"), join(folder, "THIRD_PARTY.md"));
     writeFileSync(join(folder, "README.md"), `# ${name}\n\nThe binary of yore for ${os}-${cpu}. Install \`@yorehq/yore\`, which brings it.\n`);
-    pack(folder, { name, description: `The binary of yore for ${os}-${cpu}`, ...common, os: [os], cpu: [cpu], files: ["bin"], preferUnplugged: true });
+    pack(folder, { name, description: `The binary of yore for ${os}-${cpu}`, ...common, os: [os], cpu: [cpu], files: ["bin", "THIRD_PARTY.md"], preferUnplugged: true });
   }
   const folder = join(stage, "yore");
   mkdirSync(folder, { recursive: true });

@@ -56,7 +56,7 @@ npx --offline yore read nothing 1 >"$scratch/out" 2>"$scratch/err" || code=$?
 launcher=node_modules/@yorehq/yore/yore.js
 mkfifo "$scratch/silent"
 exec 8<>"$scratch/silent"
-node "$launcher" mcp <&8 >/dev/null 2>&1 &
+node "$launcher" mcp <"$scratch/silent" 8>&- >/dev/null 2>&1 & # ends with its input, should this script fail
 started=$!
 child=""
 for _ in $(seq 100); do child="$(pgrep -P "$started" || true)" && [ -n "$child" ] && break; sleep 0.1; done
