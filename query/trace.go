@@ -120,26 +120,29 @@ func (e *Engine) TraceEvent(ctx context.Context, at Located, own bool, seq int64
 }
 
 // chain follows who took an event out, who took that one out, and so on. It
-// ends at an event that is current, or that never was on the surface.
+// ends at an event that is current, or that never was on the surface. A summary
+// is mostly at the end of the run that the next one took out, which is known
+// without a look at its record: a session may have been compacted thousands of times.
 func (v *view) chain(ctx context.Context, num, seq int64, state session.State) ([]int64, error) {
+	if state != session.Shadowed {
+		return nil, nil
+	}
 	var chain []int64
-	for state == session.Shadowed {
-		by, err := v.shadowOf(ctx, num, seq)
-		if err != nil || by < 0 {
-			return chain, err
-		}
+	run, err := v.shadowRun(ctx, num, seq)
+	for err == nil && run.By > seq { // who takes an event out comes later
+		by := run.By
+		seq = by
 		chain = append(chain, by)
+		if run, err = v.shadowRun(ctx, num, by); err != nil || run.By < 0 || run.From == by || run.To == by {
+			continue
+		}
 		docs, err := v.snap.Log(num).Documents(ctx, by, by)
 		if err != nil {
 			return nil, err
 		}
-		if len(docs) == 0 {
+		if len(docs) == 0 || !docs[0].Surface {
 			return chain, nil // a select: the chain ends there
 		}
-		seq = by
-		if state, err = v.stateOf(ctx, docs[0]); err != nil {
-			return nil, err
-		}
 	}
-	return chain, nil
+	return chain, err
 }

@@ -205,19 +205,28 @@ func (v *view) stateOf(ctx context.Context, d Document) (session.State, error) {
 
 // shadowOf returns who took a surface event out; -1: nobody.
 func (v *view) shadowOf(ctx context.Context, num, seq int64) (int64, error) {
+	run, err := v.shadowRun(ctx, num, seq)
+	return run.By, err
+}
+
+// shadowRun returns the run of shadowed surface events that a seq lies in; one
+// of nobody (By -1) if there is none. What lies between a run's ends need not be
+// a surface event; the ends are.
+func (v *view) shadowRun(ctx context.Context, num, seq int64) (Shadow, error) {
+	none := Shadow{From: -1, To: -1, By: -1}
 	runs, ok := v.states[num]
 	if !ok {
 		var err error
 		if runs, err = v.snap.Log(num).States(ctx); err != nil {
-			return -1, err
+			return none, err
 		}
 		v.states[num] = runs
 	}
 	i := sort.Search(len(runs), func(i int) bool { return runs[i].To >= seq })
 	if i < len(runs) && runs[i].From <= seq {
-		return runs[i].By, nil
+		return runs[i], nil
 	}
-	return -1, nil
+	return none, nil
 }
 
 // open reports whether the session goes on: its closing records do not exist then.

@@ -42,24 +42,52 @@ func (k *cursor) at(ctx context.Context, n int64) (record, error) {
 }
 
 // seek returns the number of the first record with at least this seq; entries
-// if there is none.
+// if there is none. Seqs ascend evenly for the most part, so that a place is
+// mostly guessed within a block or two; every other step halves what is left,
+// so that it never takes long.
 func (k *cursor) seek(ctx context.Context, seq int64) (int64, error) {
-	low, high := int64(0), k.entries
-	for low < high {
-		// Halving on the borders of blocks first reads each block once.
+	low, high := int64(0), k.entries // the record is not before low, and not behind high
+	least, most := int64(0), int64(-1)
+	for guess := true; low < high; guess = !guess {
 		mid := (low + high) / 2
-		if edge := mid &^ (blockDocs - 1); edge > low {
-			mid = edge
+		switch {
+		case !guess:
+		case most < 0: // a record's seq is at least its number
+			mid = min(seq, high-1)
+		case most > least:
+			mid = low + int64(float64(seq-least)/float64(most-least)*float64(high-low))
 		}
-		r, err := k.at(ctx, mid)
+		mid = min(max(mid, low), high-1)
+		// A block is read whole: both of its ends are known for the price of one.
+		first, last := max(mid&^(blockDocs-1), low), min(mid|(blockDocs-1), high-1)
+		r, err := k.at(ctx, last)
 		if err != nil {
 			return 0, err
 		}
 		if r.seq < seq {
-			low = mid + 1
-		} else {
-			high = mid
+			low, least = last+1, r.seq+1
+			continue
 		}
+		if r, err = k.at(ctx, first); err != nil {
+			return 0, err
+		}
+		if r.seq >= seq {
+			high, most = first, r.seq
+			continue
+		}
+		low, high = first+1, last
+		for low < high { // within the block
+			mid := (low + high) / 2
+			if r, err = k.at(ctx, mid); err != nil {
+				return 0, err
+			}
+			if r.seq < seq {
+				low = mid + 1
+			} else {
+				high = mid
+			}
+		}
+		return low, nil
 	}
 	return low, nil
 }

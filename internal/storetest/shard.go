@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -228,6 +230,45 @@ func testWithdraw(t *testing.T, s Store) {
 	same(t, "totals", must[query.Totals](t)(view.Totals(t.Context(), nil)), query.Totals{Documents: 140, Tokens: 280})
 	same(t, "derived", must[[]int64](t)(view.Log(num).Derived(t.Context(), 138)), []int64(nil))
 	same(t, "surface", len(must[[]int64](t)(view.Log(num).Surface(t.Context()))), 140)
+}
+
+// Events are found by their seqs, however unevenly these ascend, and those that
+// have no entry are not.
+func testSeqs(t *testing.T, s Store) {
+	num := begin(t, s, "one")
+	random := rand.New(rand.NewPCG(5, 8))
+	var entries []ingest.Entry
+	has := map[int64]bool{}
+	seq := int64(3)
+	for len(entries) < 3000 {
+		entries = append(entries, talk(seq, fmt.Sprint("event ", seq)))
+		has[seq] = true
+		switch n := len(entries); {
+		case n%700 == 0:
+			seq += 1_000_000
+		case n/500%2 == 0:
+			seq++
+		default:
+			seq += 1 + random.Int64N(40)
+		}
+	}
+	for part := range slices.Chunk(entries, 450) {
+		appendBatch(t, s, num, ingest.Batch{Entries: part})
+	}
+	looking(t, s, func(view query.Snapshot) {
+		log := view.Log(num)
+		for _, e := range entries {
+			for _, at := range []int64{e.Seq - 1, e.Seq, e.Seq + 1} {
+				docs := must[[]query.Document](t)(log.Documents(t.Context(), at, at))
+				if len(docs) == 1 != has[at] || len(docs) == 1 && docs[0].Seq != at {
+					t.Fatalf("at %d: %+v", at, docs)
+				}
+			}
+		}
+		last := entries[len(entries)-1].Seq
+		same(t, "behind the end", len(must[[]query.Document](t)(log.Documents(t.Context(), last+1, last+1<<40))), 0)
+		same(t, "all", len(must[[]query.Document](t)(log.Documents(t.Context(), 0, last))), len(entries))
+	})
 }
 
 // Of checkpoints that lie close to each other a store may leave some out, but none

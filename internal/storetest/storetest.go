@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"withdraw", testWithdraw},
 		{"clear and delete", testClearDelete},
 		{"dear checkpoints", testDearCheckpoints},
+		{"seqs", testSeqs},
 		{"holders of records", testHolders},
 		{"failed work leaves nothing", testRollback},
 		{"generation", testGeneration},
