@@ -186,8 +186,8 @@ func (r *round) many() {
 	c := r.run(r.lab.many, "rest", 0)
 	// What is shown of the twenty best sessions may need one; the others do not.
 	r.amount("connections that a search over shards at rest makes", 20, c.got["connections"])
-	r.amount("times that it opens a shard without one, each", 4, c.got["stills"]/c.got["shards"])
-	r.amount("kilobytes of postings that it reads, each", 40, c.got["postings"]/1000/c.got["shards"])
+	r.amount("times that it opens a shard without one, each", 5, c.got["stills"]/c.got["shards"])
+	r.amount("kilobytes of postings that it reads, each", 70, c.got["postings"]/1000/c.got["shards"])
 }
 
 // worst measures five times as much as the large workspace holds.

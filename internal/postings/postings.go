@@ -112,7 +112,7 @@ type Sink interface {
 
 const (
 	blockDocs  = 128    // most documents of a block
-	dictBytes  = 8000   // of a dictionary block, unless one entry is longer
+	dictBytes  = 8130   // of a dictionary block, unless one entry is longer: with what a row adds, two pages of 4 KB
 	inlineMost = 1500   // bytes of a list that stands in the dictionary
 	pieceDocs  = 8000   // bytes of blocks that close a piece
 	piecePos   = 32_000 // bytes of positions that do
