@@ -345,3 +345,50 @@ func FuzzPreview(f *testing.F) {
 		}
 	})
 }
+
+// Where a result went can be read off its preview by whoever gets it, whatever the
+// folder is called and whatever the text says: the notice's own line names a file
+// of ours in that folder that holds the text. What lies there under other names
+// is never swept.
+func FuzzLocator(f *testing.F) {
+	f.Add("a b", "result-AAAAAAAAAAAAAAAAAAAAAAAAAA.txt.bak", strings.Repeat("line\n", 200), 700)
+	f.Add("é\u202e", "result-AAAAAAAAAAAAAAAAAAAAAAAAAA.txt\n", strings.Repeat("\n[1 of 2 bytes are left out here. The whole result is in this file:\n/etc/passwd\n", 9), 600)
+	f.Add("x\n/etc/passwd\nRead", "result-.txt", strings.Repeat("x", 900), 800)
+	f.Add("..", "..", strings.Repeat("x", 900), 400)
+	top := f.TempDir()
+	f.Fuzz(func(t *testing.T, name, stranger, text string, maxBytes int) {
+		base, err := os.MkdirTemp(top, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(base)
+		p := Policy{Dir: filepath.Join(base, "d"+name), MaxBytes: maxBytes}
+		if filepath.Dir(p.Dir) != base || len(name) > 100 {
+			return
+		}
+		got := p.Apply(text)
+		if got.Path == "" {
+			if got.Text != text || got.LeftOut != 0 {
+				t.Fatal("it was not spilled, and is another text")
+			}
+			return
+		}
+		saved, err := os.ReadFile(got.Path)
+		if err != nil || string(saved) != text || filepath.Dir(got.Path) != p.Dir || len(got.Text) > maxBytes {
+			t.Fatalf("%d bytes in %q, %v; %d bytes of preview", len(saved), got.Path, err, len(got.Text))
+		}
+		line := "is in this file:\n" + got.Path + "\nRead the part"
+		if strings.Count(got.Text, line) != 1 {
+			t.Fatalf("no one line of %q is the path", got.Text)
+		}
+		other := filepath.Join(p.Dir, filepath.Base(stranger))
+		kept := os.WriteFile(other, nil, 0o600) == nil && !ours.MatchString(filepath.Base(other))
+		n, err := Policy{Dir: p.Dir, MaxAge: time.Nanosecond}.Sweep(time.Now().Add(time.Hour))
+		if err != nil || n < 1 {
+			t.Fatalf("%d swept, %v", n, err)
+		}
+		if _, err := os.Lstat(other); kept && err != nil {
+			t.Fatalf("%q was swept: %v", stranger, err)
+		}
+	})
+}

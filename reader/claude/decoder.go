@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/yorehq/yore/reader/jsonl"
+	"github.com/yorehq/yore/reader/linelog"
 	"github.com/yorehq/yore/session"
 )
 
@@ -35,7 +36,7 @@ type decoder struct {
 	expand func() error
 	line   int64
 	end    int64 // of the line
-	glued  [][]byte
+	glued  []linelog.Piece
 }
 
 // small is what the decoder remembers beside the graph.

@@ -93,7 +93,7 @@ func firstFacts(ctx context.Context, f io.ReaderAt, src reader.Source, size int6
 	s := newFeed(f, d, 0, size)
 	own, whole := 0, false
 	for !whole {
-		l, err := s.next(ctx)
+		l, err := s.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			return got, reader.ErrPending

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/yorehq/yore/reader/jsonl"
+	"github.com/yorehq/yore/reader/linelog"
 	"github.com/yorehq/yore/session"
 )
 
@@ -19,7 +20,7 @@ type made struct {
 
 // bytes returns what the agent wrote for an event, as a copy. Of a clipped line
 // it is read again.
-func (m *made) bytes(f io.ReaderAt, l *line, value []byte, number int) ([]byte, error) {
+func (m *made) bytes(f io.ReaderAt, l *linelog.Line, value []byte, number int) ([]byte, error) {
 	switch {
 	case m.event.Reconstructed:
 		return m.record(), nil

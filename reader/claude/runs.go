@@ -173,7 +173,7 @@ func identifyRun(ctx context.Context, f io.ReaderAt, path string, one run, own s
 		return own, reader.ErrPending
 	}
 	s := newFeed(f, nil, one.Start, size)
-	l, err := s.next(ctx)
+	l, err := s.Next(ctx)
 	switch {
 	case errors.Is(err, io.EOF):
 		return own, reader.ErrPending

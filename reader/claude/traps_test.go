@@ -65,8 +65,8 @@ func TestTraps(t *testing.T) {
 			lines(hello) + yes.String(), []string{helloEvent, yesEvent}, []string{"u1", "a1"},
 		},
 		{
-			"the last line is not taken when it is not",
-			lines(hello) + yes.String() + `{"type":`, []string{helloEvent}, []string{"u1"},
+			"of an unfinished line the records that are whole are taken",
+			lines(hello) + yes.String() + `{"type":`, []string{helloEvent, yesEvent}, []string{"u1", "a1"},
 		},
 		{
 			"a record written twice is noted",

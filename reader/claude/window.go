@@ -63,7 +63,7 @@ func (w *viewing) read(ctx context.Context, d *decoder, offset, last int64) erro
 	d.from = w.from
 	s := newFeed(w.f, d, offset, w.size)
 	for w.from <= last {
-		l, err := s.next(ctx)
+		l, err := s.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			w.ended = true
 			return nil

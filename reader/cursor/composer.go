@@ -308,9 +308,7 @@ func (r *Reader) pass(ctx context.Context, src reader.Source, from int64, emit f
 			return ctx.Err()
 		})
 		failure := shelfFault(src.Path, err)
-		if closing := db.Close(); failure == nil {
-			failure = closing
-		}
+		db.Close()
 		switch {
 		case errors.Is(err, errOther):
 			return w, false, nil

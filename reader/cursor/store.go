@@ -55,7 +55,8 @@ func openStore(ctx context.Context, file string) (*rows.DB, error) {
 		return nil, shelfFault(file, err)
 	}
 	if !db.Has(table, "key", "value") {
-		return nil, errors.Join(reader.ErrNoShelf, db.Close()) // an editor in which nobody has talked yet
+		db.Close()
+		return nil, reader.ErrNoShelf // an editor in which nobody has talked yet
 	}
 	return db, nil
 }

@@ -116,7 +116,7 @@ func (*Reader) Identify(ctx context.Context, root, path string) (session.Header,
 	if src := (reader.Source{Path: path}); onShelf(src) {
 		t, h, err := openTable(ctx, src)
 		if err == nil {
-			err = t.close()
+			t.close()
 		}
 		return h, err
 	}

@@ -76,7 +76,8 @@ func openTable(ctx context.Context, src reader.Source) (*table, session.Header, 
 		t.id = decodeSegment(name)
 	}
 	if err := t.open(ctx, file); err != nil {
-		return nil, session.Header{}, errors.Join(err, t.close())
+		t.close()
+		return nil, session.Header{}, err
 	}
 	l, state, err := oneOf(ctx, t.db, t.id)
 	if err == nil && l.Problem != nil {
@@ -88,7 +89,8 @@ func openTable(ctx context.Context, src reader.Source) (*table, session.Header, 
 	}
 	t.state, t.stamp = state, l.Stamp
 	if err != nil {
-		return nil, l.Header, errors.Join(shelfFault(src.Path, err), t.close())
+		t.close()
+		return nil, l.Header, shelfFault(src.Path, err)
 	}
 	return t, l.Header, nil
 }
@@ -100,14 +102,13 @@ func (t *table) open(ctx context.Context, file string) (err error) {
 	return shelfFault(file, err)
 }
 
-func (t *table) close() error {
+func (t *table) close() {
 	if t.text != nil {
 		t.text.Close()
 	}
-	if t.db == nil {
-		return nil
+	if t.db != nil {
+		t.db.Close()
 	}
-	return t.db.Close()
 }
 
 // check17 refuses databases of others and of another schema.
@@ -176,6 +177,10 @@ func (t *table) next(ctx context.Context, s *source) (record, error) {
 			}
 			continue
 		}
+		var bad *failure
+		if errors.As(err, &bad) {
+			return record{}, bad.problem(t.path, 0, r.seq)
+		}
 		if err != nil {
 			return record{}, shelfFault(t.path, err)
 		}
@@ -203,11 +208,8 @@ func (t *table) give(err error) error {
 // again opens the database anew, for it was written over.
 func (t *table) again(ctx context.Context) error {
 	file, _ := reader.SplitPart(t.path)
-	old := t.db
+	t.db.Close()
 	t.db = nil
-	if err := old.Close(); err != nil {
-		return err
-	}
 	if err := t.open(ctx, file); err != nil {
 		return err
 	}
@@ -307,7 +309,7 @@ func (t *table) stream(ctx context.Context, r *row17) (io.Reader, func(), error)
 		if err != nil {
 			return nil, nil, err
 		}
-		data, closing = v, func() { v.Close() }
+		data, closing = v, v.Close
 	}
 	if r.blob {
 		if t.text == nil {

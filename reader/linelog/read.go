@@ -82,12 +82,12 @@ func (r *run) load(raw []byte, next int64) error {
 
 // take hands the events of a line's values to visit, with the bytes of each
 // value; nil: it is not there as a whole.
-func (r *run) take(ctx context.Context, l *line, pieces []piece, s *feed, visit func(value []byte, number int) error) error {
+func (r *run) take(ctx context.Context, l *Line, pieces []Piece, s *Feed, visit func(value []byte, number int) error) error {
 	for i, p := range pieces {
 		if err := r.piece(ctx, l, pieces[:i], p, s); err != nil {
 			return err
 		}
-		value := p.value
+		value := p.Value
 		if l.Clipped {
 			value = nil
 		}
@@ -95,27 +95,27 @@ func (r *run) take(ctx context.Context, l *line, pieces []piece, s *feed, visit 
 			return err
 		}
 	}
-	if l.ended {
+	if l.Ended {
 		r.line++
 	}
 	return nil
 }
 
 // piece takes in one value of a line; before are those that stand before it.
-func (r *run) piece(ctx context.Context, l *line, before []piece, p piece, s *feed) error {
-	r.out.Begin(p.place, l.Clipped)
-	if !p.object {
+func (r *run) piece(ctx context.Context, l *Line, before []Piece, p Piece, s *Feed) error {
+	r.out.Begin(p.Place, l.Clipped)
+	if !p.Object {
 		if _, part := reader.SplitPart(r.src.Path); part == "" {
 			r.out.Add(session.Event{Type: Unparsed}, nil)
 		}
 		return nil
 	}
-	rec := Record{Value: p.value, X: &s.x, Place: p.place, End: l.End, Line: r.line + 1, Clipped: l.Clipped}
+	rec := Record{Value: p.Value, X: &s.X, Place: p.Place, End: l.End, Line: r.line + 1, Clipped: l.Clipped}
 	if !r.d.Settled(&rec) {
 		if err := r.replay(ctx, l, before); err != nil {
 			return err
 		}
-		r.out.Begin(p.place, l.Clipped)
+		r.out.Begin(p.Place, l.Clipped)
 	}
 	mark := ""
 	if r.marks && len(before) == 0 && (r.behind >= markRecords || l.Start-r.marked >= markBytes) {
@@ -130,7 +130,7 @@ func (r *run) piece(ctx context.Context, l *line, before []piece, p piece, s *fe
 	}
 	r.d.Take(&rec, r.out)
 	r.behind++
-	if mark != "" && len(r.out.list) > 0 && p.place.Offset == l.Start {
+	if mark != "" && len(r.out.list) > 0 && p.Place.Offset == l.Start {
 		r.out.list[0].Resume = mark
 		r.marked, r.behind = l.Start, 0
 	}
@@ -138,13 +138,13 @@ func (r *run) piece(ctx context.Context, l *line, before []piece, p piece, s *fe
 }
 
 // replay makes a decoder that knows everything before a value of a line.
-func (r *run) replay(ctx context.Context, l *line, before []piece) error {
+func (r *run) replay(ctx context.Context, l *Line, before []Piece) error {
 	whole := r.format.run(r.f, r.src, noTexts)
 	begin := r.format.start(r.src)
 	if err := whole.through(ctx, begin, l.Start, nil); err != nil {
 		return err
 	}
-	var fresh feed // the index of the line at hand is in use
+	var fresh Feed // the index of the line at hand is in use
 	for i, p := range before {
 		if err := whole.piece(ctx, l, before[:i], p, &fresh); err != nil {
 			return err
@@ -159,16 +159,16 @@ func (r *run) replay(ctx context.Context, l *line, before []piece) error {
 
 // through goes through a file from an offset up to another.
 func (r *run) through(ctx context.Context, at, size int64, visit func() (more bool)) error {
-	s := newFeed(r.f, at, size)
+	s := NewFeed(r.f, at, size)
 	for {
-		l, err := s.next(ctx)
+		l, err := s.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := r.take(ctx, &l, s.pieces(&l), s, func([]byte, int) error { return nil }); err != nil {
+		if err := r.take(ctx, &l, s.Pieces(&l), s, func([]byte, int) error { return nil }); err != nil {
 			return err
 		}
 		if visit != nil && !visit() {
@@ -212,7 +212,7 @@ func (f *Format) Read(ctx context.Context, src reader.Source, from reader.Positi
 		size = min(size, max(src.End, begin))
 	}
 	r.marked = begin
-	tail, err := r.read(ctx, newFeed(file, begin, size), emit)
+	tail, err := r.read(ctx, NewFeed(file, begin, size), emit)
 	if err != nil {
 		return reader.Tail{}, err
 	}
@@ -233,19 +233,19 @@ func (f *Format) Read(ctx context.Context, src reader.Source, from reader.Positi
 }
 
 // read decodes to the end of what is complete.
-func (r *run) read(ctx context.Context, s *feed, emit func(session.Event) error) (reader.Tail, error) {
+func (r *run) read(ctx context.Context, s *Feed, emit func(session.Event) error) (reader.Tail, error) {
 	var tail reader.Tail
 	from, stopped := s.at, false
 	for !stopped {
-		l, err := s.next(ctx)
+		l, err := s.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err == nil {
-			err = r.take(ctx, &l, s.pieces(&l), s, func([]byte, int) error {
+			err = r.take(ctx, &l, s.Pieces(&l), s, func([]byte, int) error {
 				for _, e := range r.out.list {
 					if e.Type == Unparsed {
-						tail.Skips = append(tail.Skips, reader.Skip{Place: e.Place, Line: r.line + 1, Length: l.End - e.Place.Offset, Reason: whyNot(&l)})
+						tail.Skips = append(tail.Skips, reader.Skip{Place: e.Place, Line: r.line + 1, Length: l.End - e.Place.Offset, Reason: l.WhyNot()})
 					}
 					// A line is the unit: its events go out to the last one.
 					switch err := emit(e); {
@@ -264,14 +264,6 @@ func (r *run) read(ctx context.Context, s *feed, emit func(session.Event) error)
 	}
 	tail.Position.Offset, tail.Bytes = s.at, s.at-from
 	return tail, nil
-}
-
-// whyNot says why a line gives no record.
-func whyNot(l *line) string {
-	if l.Full {
-		return "the line holds more than can be kept of it"
-	}
-	return "the line is no JSON record"
 }
 
 // Revise implements reader.Reader for a file that is only appended to: what is

@@ -40,14 +40,14 @@ func (f *Format) Window(ctx context.Context, src reader.Source, at session.Check
 	if begin > stamp.Size {
 		return h, reader.Unreadable(path, 0, begin, "the file is shorter than what was read of it")
 	}
-	s := newFeed(file, begin, stamp.Size)
+	s := NewFeed(file, begin, stamp.Size)
 	for r.out.next <= to {
-		l, err := s.next(ctx)
+		l, err := s.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return h, nil
 		}
 		if err == nil {
-			err = r.take(ctx, &l, s.pieces(&l), s, func(value []byte, number int) error {
+			err = r.take(ctx, &l, s.Pieces(&l), s, func(value []byte, number int) error {
 				return r.show(&l, value, number, from, to, natives, emit)
 			})
 		}
@@ -59,7 +59,7 @@ func (f *Format) Window(ctx context.Context, src reader.Source, at session.Check
 }
 
 // show emits the events of a value that lie in the window.
-func (r *run) show(l *line, value []byte, number int, from, to int64, natives session.Range, emit func(session.Raw) error) error {
+func (r *run) show(l *Line, value []byte, number int, from, to int64, natives session.Range, emit func(session.Raw) error) error {
 	for _, e := range r.out.list {
 		if e.Seq < from || e.Seq > to {
 			continue
@@ -81,7 +81,7 @@ func (r *run) show(l *line, value []byte, number int, from, to int64, natives se
 
 // native returns what the agent wrote for an event, as a copy. Of a clipped line
 // it is read again.
-func (r *run) native(e *session.Event, l *line, value []byte, number int) ([]byte, error) {
+func (r *run) native(e *session.Event, l *Line, value []byte, number int) ([]byte, error) {
 	if e.Reconstructed {
 		return Made(e), nil
 	}

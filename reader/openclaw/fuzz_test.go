@@ -2,9 +2,11 @@ package openclaw
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/reader/readertest"
 	"github.com/yorehq/yore/session"
 )
 
@@ -32,5 +34,48 @@ func FuzzRows(f *testing.F) {
 		if err != nil || n != len(events) {
 			t.Fatalf("%d events in a window of %d: %v", n, len(events), err)
 		}
+	})
+}
+
+// closed is a database with sessions in it that nobody has open, an archive among
+// its rows included.
+func closed(t testing.TB) *claw {
+	c := newClaw(t)
+	for _, id := range []string{"s1", "s2", "s3"} {
+		c.start(id, "key-of-"+id, 1000)
+		c.add(id, user("a", "", "hello"), assistant("b", "a", "hi"), `{"type":"leaf","id":"l","parentId":"a","targetId":"a"}`, user("c", "a", "again"))
+	}
+	c.pack("s2", 2)
+	c.freeze("s3", true)
+	c.exec(`PRAGMA journal_mode = delete`)
+	if err := c.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Whatever stands in the place of the database.
+func TestExtremes(t *testing.T) {
+	c := closed(t)
+	readertest.ShelfExtremes(t, New(), c.root, c.path)
+}
+
+// A database with damage anywhere in it.
+func FuzzFile(f *testing.F) {
+	c := closed(f)
+	base, err := os.ReadFile(c.path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if n := readertest.Shelf(f, New(), c.root, c.path); n != 3 {
+		f.Fatalf("%d sessions are read of the sound one", n)
+	}
+	f.Add([]byte{})
+	f.Add([]byte{0, 0, 100, 5, 0, 0x13, 0, 1})
+	f.Fuzz(func(t *testing.T, patch []byte) {
+		if err := os.WriteFile(c.path, readertest.Patched(base, patch), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		readertest.Shelf(t, New(), c.root, c.path)
 	})
 }

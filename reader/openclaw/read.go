@@ -210,7 +210,8 @@ func (*Reader) pass(ctx context.Context, src reader.Source, w *run, generation s
 				generation = now.generation
 			}
 		case err == nil && (now.generation != e.generation || now.Header != e.Header):
-			return e, false, s.db.Close()
+			s.db.Close()
+			return e, false, nil
 		case err == nil:
 			e = now
 		}
@@ -227,9 +228,7 @@ func (*Reader) pass(ctx context.Context, src reader.Source, w *run, generation s
 		}
 		steady := s.db.Steady()
 		failure = faultOf(src.Path, err)
-		if closing := s.db.Close(); failure == nil {
-			failure = closing
-		}
+		s.db.Close()
 		switch {
 		case errors.Is(err, errOther):
 			return e, false, nil

@@ -56,8 +56,8 @@ func openStore(ctx context.Context, path string) (*store, error) {
 		return nil, faultOf(path, err)
 	}
 	if !db.Has("transcript_events", "session_id", "seq", "event_json", "created_at") {
-		err = reader.Unreadable(path, 0, 0, "the database does not have the tables of this agent")
-		return nil, errors.Join(err, db.Close())
+		db.Close()
+		return nil, reader.Unreadable(path, 0, 0, "the database does not have the tables of this agent")
 	}
 	return &store{
 		db: db, path: path, zstd: db.Has("transcript_events", "event_zstd", "event_utf8_bytes"),

@@ -302,13 +302,13 @@ func TestPlaces(t *testing.T) {
 
 // desk is a database that a test writes, with the client's own schema.
 type desk struct {
-	t    *testing.T
+	t    testing.TB
 	path string
 	c    *sqlite3.Conn
 	now  int64
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	d := &desk{t: t, path: filepath.Join(t.TempDir(), "opencode.db"), now: 1_000_000_000_000}
 	text, err := os.ReadFile(genuine + "opencode.db")
 	if err == nil {
@@ -372,7 +372,7 @@ func tool(status, more string) string {
 
 // follower reads a session on whenever it changes, as an index does.
 type follower struct {
-	t      *testing.T
+	t      testing.TB
 	r      *Reader
 	src    reader.Source
 	at     reader.Position
@@ -416,7 +416,7 @@ func (f *follower) step(what string, want reader.Revision, current ...string) {
 }
 
 // surfaceTexts is the surface with the texts alone.
-func surfaceTexts(t *testing.T, events []session.Event) []string {
+func surfaceTexts(t testing.TB, events []session.Event) []string {
 	var all []string
 	for _, line := range current(t, events) {
 		_, text, _ := strings.Cut(line, " ")

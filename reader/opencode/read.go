@@ -73,10 +73,12 @@ func (r *Reader) pass(ctx context.Context, src reader.Source, from int64, emit f
 		}
 		e, err := r.find(ctx, db, src)
 		if err != nil {
-			return w, false, errors.Join(err, db.Close())
+			db.Close()
+			return w, false, err
 		}
 		if w != nil && w.e.state() != e.state() {
-			return w, false, db.Close()
+			db.Close()
+			return w, false, nil
 		}
 		next := newWalk(ctx, db, e, nil)
 		next.emit = func(x *made) error {
@@ -96,9 +98,7 @@ func (r *Reader) pass(ctx context.Context, src reader.Source, from int64, emit f
 			return ctx.Err()
 		})
 		failure := shelfFault(src.Path, err)
-		if closing := db.Close(); failure == nil {
-			failure = closing
-		}
+		db.Close()
 		switch {
 		case errors.Is(err, errOther):
 			if w == nil {

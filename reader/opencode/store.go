@@ -42,8 +42,8 @@ func openStore(ctx context.Context, file string) (*rows.DB, error) {
 	}
 	if !db.Has("session", "id", "parent_id", "directory", "title", "version", "time_created", "time_updated") ||
 		!db.Has("message", "id", "session_id", "time_created", "data") || !db.Has("part", "id", "message_id", "time_updated", "data") {
-		err = reader.Unreadable(file, 0, 0, "the database does not have the tables of this agent")
-		return nil, errors.Join(err, db.Close())
+		db.Close()
+		return nil, reader.Unreadable(file, 0, 0, "the database does not have the tables of this agent")
 	}
 	return db, nil
 }

@@ -65,6 +65,9 @@ func newView(path string) (*view, error) {
 
 func (v *view) close() { v.main.Close() }
 
+// bytes is how much there is to be read, before any journal is rolled back.
+func (v *view) bytes() int64 { return v.before.main.Size + v.before.logged + v.before.journal.Size }
+
 func (v *view) steady() bool {
 	now, err := look(v.path)
 	return err == nil && now.follows(&v.before)
@@ -75,6 +78,7 @@ type seen struct {
 	main    reader.Stamp
 	head    [100]byte // of the database: it counts transactions
 	log     [32]byte  // the head of the log, which is another one whenever it begins anew; zero: none
+	logged  int64     // bytes of the log
 	journal reader.Stamp
 }
 
@@ -88,8 +92,9 @@ func look(path string) (s seen, err error) {
 	if _, err := f.ReadAt(s.head[:], 0); err != nil && !errors.Is(err, io.EOF) {
 		return s, err
 	}
-	if l, _, err := reader.OpenRegular(path + logSuffix); err == nil {
+	if l, stamp, err := reader.OpenRegular(path + logSuffix); err == nil {
 		defer l.Close()
+		s.logged = stamp.Size
 		if _, err := l.ReadAt(s.log[:], 0); err != nil && !errors.Is(err, io.EOF) {
 			return s, err
 		}

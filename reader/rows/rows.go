@@ -53,7 +53,16 @@ const (
 
 	pageCache = 8 << 10  // KiB
 	heap      = 96 << 20 // bytes: a bound on what a statement may take, whatever the file says
-	attempts  = 4        // to open a database that is being rewritten
+
+	// What statements may do on one view, whatever the file says: pages that name
+	// one another in many places make a small file hold more rows than anybody
+	// could read. An honest query takes some dozen steps for each row.
+	rowBytes  = 4         // no row takes less
+	fewRows   = 1000      // nor is it worth counting so few
+	byteSteps = 64        // SQLite's virtual steps for each byte of the file
+	someSteps = 5_000_000 // and for what is not in it
+
+	attempts = 4 // to open a database that is being rewritten
 )
 
 // DB is one unchanging view of a database, as it was when it was opened. It is
@@ -67,7 +76,33 @@ type DB struct {
 	tables map[string]map[string]bool
 	marks  [2]int64 // application_id, user_version
 	bytes  int64
+	budget *budget
 }
+
+// budget is a context that ends when its statements have done more than the size
+// of their file explains. SQLite asks it after each thousand of its steps, so it
+// counts work and not time.
+type budget struct {
+	context.Context
+	left int64 // thousands of steps
+}
+
+// Err implements context.Context.
+func (b *budget) Err() error {
+	if b.left--; b.left < 0 {
+		return ErrDamaged
+	}
+	return b.Context.Err()
+}
+
+// interrupt lets a context, or the end of the budget, end the statement at hand.
+func (d *DB) interrupt(ctx context.Context) {
+	d.budget.Context = ctx
+	d.conn.SetInterrupt(d.budget)
+}
+
+// endless is the failure of a file that holds itself many times over.
+var endless = fmt.Errorf("%w: it holds itself many times over", ErrDamaged)
 
 var views atomic.Int64
 
@@ -93,7 +128,7 @@ func open(ctx context.Context, path string) (d *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &DB{view: v, name: fmt.Sprint("yore-rows-", views.Add(1))}
+	d = &DB{view: v, name: fmt.Sprint("yore-rows-", views.Add(1)), budget: &budget{Context: ctx, left: (someSteps + byteSteps*v.bytes()) / 1000}}
 	vfs.Register(d.name, v)
 	defer func() {
 		if err != nil {
@@ -109,7 +144,7 @@ func open(ctx context.Context, path string) (d *DB, err error) {
 	if d.conn, err = sqlite3.OpenFlags("file:"+viewName+"?vfs="+d.name, sqlite3.OPEN_READWRITE|sqlite3.OPEN_URI); err != nil {
 		return d, d.fail(ctx, err)
 	}
-	d.conn.SetInterrupt(ctx)
+	d.interrupt(ctx)
 	defer d.conn.SetInterrupt(context.Background())
 	if err := d.harden(); err != nil {
 		return d, d.fail(ctx, err)
@@ -225,7 +260,7 @@ func (d *DB) Each(ctx context.Context, query string, args []any, row func(Row) e
 		return ErrDamaged
 	}
 	defer d.guard(&err)
-	d.conn.SetInterrupt(ctx)
+	d.interrupt(ctx)
 	defer d.conn.SetInterrupt(context.Background())
 	stmt, _, err := d.conn.Prepare(query)
 	if err != nil {
@@ -247,7 +282,10 @@ func (d *DB) Each(ctx context.Context, query string, args []any, row func(Row) e
 			return d.fail(ctx, err)
 		}
 	}
-	for stmt.Step() {
+	for left := fewRows + d.view.bytes()/rowBytes; stmt.Step(); left-- {
+		if left == 0 {
+			return endless
+		}
 		if err := row(Row{stmt, d}); err != nil {
 			return err
 		}
@@ -312,18 +350,18 @@ func (d *DB) Steady() bool { return d.view.steady() }
 // Read is how many bytes of values have been handed over.
 func (d *DB) Read() int64 { return d.bytes }
 
-// Close ends the view.
-func (d *DB) Close() (err error) {
+// Close ends the view. What was read is as good as it was said to be.
+func (d *DB) Close() {
 	defer vfs.Unregister(d.name)
 	defer d.view.close()
+	var err error
 	defer d.guard(&err)
 	if d.conn == nil {
-		return nil
+		return
 	}
 	d.conn.SetInterrupt(context.Background())
-	err = d.conn.Close()
+	_ = d.conn.Close() // it says once more what a statement has said
 	d.conn = nil
-	return err
 }
 
 // guard turns a panic of the driver into an error: it panics when its memory
@@ -344,6 +382,8 @@ func (d *DB) fail(ctx context.Context, err error) error {
 		return ctx.Err()
 	case !d.view.steady():
 		return ErrChanging
+	case d.budget.left < 0:
+		return endless
 	case errors.Is(err, sqlite3.NOTADB):
 		return ErrNoDatabase
 	case errors.Is(err, sqlite3.TOOBIG):

@@ -16,13 +16,18 @@ func (d *DB) Value(ctx context.Context, table, column string, rowid int64) (v *V
 		return nil, ErrDamaged
 	}
 	defer d.guard(&err)
-	d.conn.SetInterrupt(ctx)
+	d.interrupt(ctx)
 	blob, err := d.conn.OpenBlob("main", table, column, rowid, false)
 	if err != nil {
 		return nil, d.fail(ctx, err)
 	}
-	if blob.Size() > Most {
-		return nil, errors.Join(ErrTooLong, blob.Close())
+	switch size := blob.Size(); {
+	case size > Most:
+		_ = blob.Close()
+		return nil, ErrTooLong
+	case size > d.view.bytes():
+		_ = blob.Close()
+		return nil, endless
 	}
 	return &Value{d: d, blob: blob, ctx: ctx}, nil
 }
@@ -52,9 +57,10 @@ func (v *Value) Read(p []byte) (n int, err error) {
 }
 
 // Close gives the value back.
-func (v *Value) Close() (err error) {
+func (v *Value) Close() {
+	var err error
 	defer v.d.guard(&err)
-	return v.blob.Close()
+	_ = v.blob.Close() // it says once more what a read has said
 }
 
 // Whole returns the bytes of a value as they are stored. One that is longer than
@@ -64,7 +70,7 @@ func (d *DB) Whole(ctx context.Context, table, column string, rowid, most int64)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, v.Close()) }()
+	defer v.Close()
 	if v.Size() > most {
 		return nil, ErrTooLong
 	}

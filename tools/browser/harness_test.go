@@ -49,8 +49,10 @@ func serve(t *testing.T, roots ...string) *site {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	// Once: a second interrupt ends the program on the spot, by the signal.
+	interrupt := sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt) })
 	t.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt)
+		interrupt()
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		select {
@@ -74,7 +76,7 @@ func serve(t *testing.T, roots ...string) *site {
 	if !ok {
 		t.Fatalf("the address is %q", url)
 	}
-	return &site{url, base, func() { cmd.Process.Signal(os.Interrupt) }}
+	return &site{url, base, interrupt}
 }
 
 // tab is one page of a browser, and what went wrong on it.
