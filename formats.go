@@ -43,7 +43,7 @@ func Formats() []Format {
 			session.Copilot, "Copilot CLI", "1.0.40 to 1.0.102", "JSON lines", "subagents, compactions, truncations, forks, running sessions", "what a rewind cut off; releases 0.0.3", "copilot.md",
 		},
 		{
-			session.Kimi, "Kimi Code", "2.1.0", "JSON lines", "subagents, compactions, undone turns", "which sessions are open; the Python client", "kimi.md",
+			session.Kimi, "Kimi Code", "2.1.0; the client in Python by its source", "JSON lines", "subagents, compactions, undone turns", "which sessions are open; times of messages of the Python client", "kimi.md",
 		},
 		{
 			session.Cursor, "Cursor", "editor and agent, by description", "SQLite; JSON lines, JSON, text", "subagents, one session in several forms",

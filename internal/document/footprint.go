@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -36,6 +37,16 @@ func Footprint(name, arguments string) bool {
 		var a struct{ Code string }
 		return json.Unmarshal([]byte(arguments), &a) == nil && scripted(a.Code)
 	}
+	if name == proxyTool {
+		var a struct {
+			ToolName  string
+			Arguments json.RawMessage
+		}
+		if json.Unmarshal([]byte(arguments), &a) != nil || a.ToolName == proxyTool {
+			return false
+		}
+		return Footprint(a.ToolName, cmp.Or(string(a.Arguments), "{}"))
+	}
 	for _, f := range footprints {
 		if !named(name, f.tool) {
 			continue
@@ -55,6 +66,9 @@ const scriptTool = "exec"
 
 // codeTool is what Pi names its own, whose arguments hold the script.
 const codeTool = "codemode"
+
+// proxyTool is what Cursor names the tool that calls every server's tools.
+const proxyTool = "CallMcpTool"
 
 // named reports whether a recorded name is a tool's, behind any prefix.
 func named(name, tool string) bool {

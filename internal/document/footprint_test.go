@@ -18,6 +18,11 @@ func TestFootprint(t *testing.T) {
 		{"yore_session_trace", `{}`, true},
 		{"mcp__yore.session_event_read", `{"seq":1}`, true},
 		{"mcp__yore__session_event_trace", `{"seq":1,"session_id":"a"}`, true},
+		{"CallMcpTool", `{"server":"user-yore","toolName":"session_search","arguments":{"query":"x"}}`, true}, // Cursor
+		{"CallMcpTool", `{"server":"user-files","toolName":"read","arguments":{"query":"x"}}`, false},
+		{"CallMcpTool", `{"toolName":"CallMcpTool","arguments":{"toolName":"session_search","arguments":{"query":"x"}}}`, false},
+		{"CallMcpTool", `{"toolName":"session_search"}`, false},
+		{"CallMcpTool", `{"toolName":"session_trace"}`, true},
 		{"session_search", `{}`, false},                // not our arguments
 		{"session_event_read", `{"query":"x"}`, false}, // somebody else's tool
 		{"session_search", `not json`, false},

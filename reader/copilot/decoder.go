@@ -20,19 +20,10 @@ type decoder struct {
 
 // small is what is remembered beside the surface and the subagents.
 type small struct {
-	Titled bool   `json:"titled,omitempty"`
-	Split  int64  `json:"split,omitempty"` // a compaction is under way and takes what is before this event
-	Calls  []call `json:"calls,omitempty"` // without a result yet, the latest ones
+	Titled bool          `json:"titled,omitempty"`
+	Split  int64         `json:"split,omitempty"` // a compaction is under way and takes what is before this event
+	Calls  linelog.Calls `json:"calls,omitempty"`
 }
-
-// call is a tool call and the event that stands for it.
-type call struct {
-	ID  uint64 `json:"id"`
-	Seq int64  `json:"seq"`
-}
-
-// maxCalls is how many open calls are remembered.
-const maxCalls = 32
 
 func newDecoder(p part) *decoder { return &decoder{part: p} }
 
@@ -206,8 +197,7 @@ func (d *decoder) answer(e *record, out *linelog.Events) {
 	out.Add(session.Event{Type: session.AssistantMessage, NativeID: e.native(), Op: d.surface.Append(out.Next())},
 		said(session.Assistant, e.text(e.data.content)))
 	e.calls(func(number int64, q *request) {
-		d.small.Calls = append(d.small.Calls, call{linelog.Key(q.id), out.Next()})
-		d.small.Calls = d.small.Calls[max(0, len(d.small.Calls)-maxCalls):]
+		d.small.Calls.Ask(q.id, out.Next())
 		id, name, arguments := q.id, q.name, q.arguments
 		out.Block(number, session.Event{Type: session.ToolCall, NativeID: e.native()}, func() session.Body {
 			text := string(arguments)
@@ -225,14 +215,7 @@ func (d *decoder) answer(e *record, out *linelog.Events) {
 // result takes a tool's result, as the model got it.
 func (d *decoder) result(e *record, out *linelog.Events) {
 	ev := session.Event{Type: session.ToolResult, NativeID: e.native(), Op: d.surface.Append(out.Next())}
-	id := linelog.Key(e.data.callID)
-	for i, c := range d.small.Calls {
-		if c.ID == id && id != 0 {
-			ev.Sources = []int64{c.Seq}
-			d.small.Calls = append(append([]call(nil), d.small.Calls[:i]...), d.small.Calls[i+1:]...)
-			break
-		}
-	}
+	ev.Sources = d.small.Calls.Answer(e.data.callID)
 	out.Add(ev, func() session.Body {
 		b := session.Body{Speaker: session.Tool, CallID: jsonl.Text(e.data.callID)}
 		content := e.text(e.x.Field(e.data.result, "content"))

@@ -29,7 +29,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 2
+const version = 3
 
 // Names of the layout.
 const (

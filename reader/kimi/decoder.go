@@ -19,20 +19,11 @@ type decoder struct {
 
 // small is what is remembered beside the context.
 type small struct {
-	Titled bool   `json:"titled,omitempty"`
-	Step   uint64 `json:"step,omitempty"`  // the step at hand
-	Told   bool   `json:"told,omitempty"`  // it has a message on the surface
-	Calls  []call `json:"calls,omitempty"` // without a result yet, the latest ones
+	Titled bool          `json:"titled,omitempty"`
+	Step   uint64        `json:"step,omitempty"` // the step at hand
+	Told   bool          `json:"told,omitempty"` // it has a message on the surface
+	Calls  linelog.Calls `json:"calls,omitempty"`
 }
-
-// call is a tool call and the event that stands for it.
-type call struct {
-	ID  uint64 `json:"id"`
-	Seq int64  `json:"seq"`
-}
-
-// maxCalls is how many open calls are remembered.
-const maxCalls = 32
 
 // saved is a decoder's state.
 type saved struct {
@@ -210,8 +201,7 @@ func (d *decoder) loop(e *record, out *linelog.Events) {
 		d.answer(e, out, e.texts(l.text))
 	case "tool.call":
 		d.answered(e, out)
-		d.small.Calls = append(d.small.Calls, call{linelog.Key(l.callID), out.Next()})
-		d.small.Calls = d.small.Calls[max(0, len(d.small.Calls)-maxCalls):]
+		d.small.Calls.Ask(l.callID, out.Next())
 		d.log(e, out, session.ToolCall, func() session.Body {
 			text := string(l.args)
 			if jsonl.IsString(l.args) {
@@ -260,14 +250,7 @@ func (d *decoder) result(e *record, out *linelog.Events) {
 		}
 		return b
 	})
-	id := linelog.Key(l.callID)
-	for i, c := range d.small.Calls {
-		if c.ID == id && id != 0 {
-			ev.Sources = []int64{c.Seq}
-			d.small.Calls = append(append([]call(nil), d.small.Calls[:i]...), d.small.Calls[i+1:]...)
-			return
-		}
-	}
+	ev.Sources = d.small.Calls.Answer(l.callID)
 }
 
 // compaction takes a summary. Today's keeps what the user asked, before it; the

@@ -19,6 +19,9 @@ const maxState = 8 << 20
 // the journal's first record. A journal without a state is known by its folders,
 // and its workspace by the agent's index of sessions.
 func identify(ctx context.Context, f io.ReaderAt, size int64, root, path string) (session.Header, error) {
+	if s, ok := sharedAt(root, path); ok {
+		return identifyShared(ctx, f, size, root, path, s)
+	}
 	h := session.Header{Agent: session.Kimi}
 	found := false
 	_, err := linelog.Each(ctx, f, 0, size, func(r *linelog.Record) (bool, error) {
@@ -86,8 +89,11 @@ func seed(ctx context.Context, f io.ReaderAt, size int64, src reader.Source) (in
 }
 
 // stateOf reads a session's state; nil if there is none.
-func stateOf(dir string) []byte {
-	f, _, err := reader.OpenRegular(filepath.Join(dir, stateName))
+func stateOf(dir string) []byte { return objectIn(filepath.Join(dir, stateName)) }
+
+// objectIn reads a file that holds one JSON object; nil if there is none.
+func objectIn(path string) []byte {
+	f, _, err := reader.OpenRegular(path)
 	if err != nil {
 		return nil
 	}
@@ -96,7 +102,10 @@ func stateOf(dir string) []byte {
 	if err != nil || !jsonl.Valid(text) {
 		return nil
 	}
-	return text[jsonl.SkipSpace(text, 0):]
+	if text = text[jsonl.SkipSpace(text, 0):]; !jsonl.IsObject(text) {
+		return nil
+	}
+	return text
 }
 
 // workspaceIn finds the workspace in a state; older releases called it workDir.
@@ -126,6 +135,13 @@ func indexed(ctx context.Context, root string, id session.ID) (cwd string, err e
 // Title implements reader.Titler: titles are kept in the session's state. One that
 // only says what a session is a fork of is none.
 func (*Reader) Title(ctx context.Context, src reader.Source) (title string, ok bool, err error) {
+	if s, ok := sharedAt(src.Root, src.Path); ok {
+		if s.sub != "" || s.dir == "" {
+			return "", false, ctx.Err()
+		}
+		title = linelog.Headline(jsonl.Text(jsonl.Field(stateOf(s.dir), "custom_title")))
+		return title, title != "", ctx.Err()
+	}
 	if err := ctx.Err(); err != nil || filepath.Base(filepath.Dir(src.Path)) != mainAgent {
 		return "", false, err
 	}

@@ -10,10 +10,12 @@
 //
 // What the model sees is told by the records context.*; every message stands in
 // the journal once or twice more, for other readers, and is told here once.
+// The client of before, in Python, has a layout of its own: share.go.
 package kimi
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -39,6 +41,7 @@ const (
 	stateName   = "state.json"
 	indexName   = "session_index.jsonl"
 	agentPrefix = "agent-"
+	idPrefix    = "session_"
 )
 
 // Reader reads Kimi Code's sessions. It holds nothing between calls.
@@ -55,9 +58,12 @@ var (
 	_ reader.Loner   = (*Reader)(nil)
 )
 
-var format = &linelog.Format{New: decoderOf, Identify: identify}
+var format = &linelog.Format{New: decoderOf, Identify: identify, Block: contextBlock}
 
 func decoderOf(src reader.Source) linelog.Decoder {
+	if s, ok := sharedAt(src.Root, src.Path); ok {
+		return &contextDecoder{sub: s.sub != "", made: src.Header.CreatedAt}
+	}
 	return &decoder{sub: filepath.Base(filepath.Dir(src.Path)) != mainAgent}
 }
 
@@ -68,23 +74,31 @@ func (*Reader) Agent() session.Agent { return session.Kimi }
 func (*Reader) Version() int { return version }
 
 // DefaultRoots implements reader.Reader: KIMI_CODE_HOME, or ~/.kimi-code where
-// that is unset.
+// that is unset; of the client in Python KIMI_SHARE_DIR, or ~/.kimi.
 func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
 	base := getenv("KIMI_CODE_HOME")
 	if base == "" {
 		base = filepath.Join(home, ".kimi-code")
 	}
-	return []string{base}
+	share := getenv("KIMI_SHARE_DIR")
+	if rest, ok := strings.CutPrefix(share, "~/"); ok {
+		share = filepath.Join(home, rest)
+	}
+	if share == "" {
+		share = filepath.Join(home, ".kimi")
+	}
+	return []string{base, share}
 }
 
-// Classify implements reader.Reader: sessions/<workspace>/<session>/agents/<agent>/wire.jsonl.
+// Classify implements reader.Reader: sessions/<workspace>/<session>/agents/<agent>/wire.jsonl,
+// and the contexts of the client in Python.
 func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	if rel == "" || rel == "." {
 		return kindIf(dir, reader.Folder)
 	}
 	parts := strings.Split(rel, "/")
 	for i, name := range parts {
-		if strings.HasPrefix(name, ".") || i == 0 && name != sessionsDir || i == 3 && name != agentsDir {
+		if strings.HasPrefix(name, ".") || i == 0 && name != sessionsDir || i == 3 && name != agentsDir && name != subagentsDir && (dir || len(parts) > 4) {
 			return reader.Ignore
 		}
 	}
@@ -94,7 +108,8 @@ func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	case dir:
 		return kindIf(len(parts) == 5, reader.Leaf)
 	}
-	return kindIf(len(parts) == 6 && parts[5] == logName, reader.File)
+	_, old := sharedAt(".", rel)
+	return kindIf(old || len(parts) == 6 && parts[3] == agentsDir && parts[5] == logName, reader.File)
 }
 
 func kindIf(ok bool, kind reader.Kind) reader.Kind {
@@ -136,8 +151,8 @@ func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpo
 // that it belongs to.
 func (*Reader) ResumeCommand(h session.Header) string {
 	id, _, _ := strings.Cut(string(h.ID), "/")
-	if id == "" || strings.HasPrefix(id, "-") {
-		return "" // it would be taken for an option
+	if !strings.HasPrefix(id, idPrefix) {
+		return "" // those of the client in Python, which is no more
 	}
 	return reader.ShellCommand(h.Cwd, "kimi", "--session", id)
 }
@@ -150,5 +165,6 @@ func (*Reader) Alone(reader.Source, reader.Position) bool { return true }
 func (*Reader) Places(workspace string, _ time.Time) (folders []string, others reader.Elsewhere) {
 	sum := sha256.Sum256([]byte(workspace))
 	name := "wd_" + path.Base(workspace) + "_" + hex.EncodeToString(sum[:6])
-	return []string{sessionsDir, path.Join(sessionsDir, name)}, reader.Possible
+	hash := md5.Sum([]byte(workspace)) // the client in Python
+	return []string{sessionsDir, path.Join(sessionsDir, name), path.Join(sessionsDir, hex.EncodeToString(hash[:]))}, reader.Possible
 }

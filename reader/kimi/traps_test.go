@@ -340,14 +340,22 @@ func TestForkOfTheClient(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	env := map[string]string{}
 	get := func(name string) string { return env[name] }
-	if got := New().DefaultRoots(get, "/home/u"); !cmp.Equal(got, []string{"/home/u/.kimi-code"}) {
+	if got := New().DefaultRoots(get, "/home/u"); !cmp.Equal(got, []string{"/home/u/.kimi-code", "/home/u/.kimi"}) {
 		t.Error(got)
 	}
 	env["KIMI_CODE_HOME"] = "/k"
-	if got := New().DefaultRoots(get, "/home/u"); !cmp.Equal(got, []string{"/k"}) {
+	if got := New().DefaultRoots(get, "/home/u"); !cmp.Equal(got, []string{"/k", "/home/u/.kimi"}) {
 		t.Error(got)
 	}
+	env["KIMI_SHARE_DIR"] = "~/share"
+	if got := New().DefaultRoots(get, "/home/u"); !cmp.Equal(got, []string{"/k", "/home/u/share"}) {
+		t.Error(got)
+	}
+	const old = "sessions/0a1b/5f2e-1"
 	for rel, want := range map[string]reader.Kind{
+		old + ".jsonl": reader.File, old + "/context.jsonl": reader.File, old + "/context_12.jsonl": reader.File, old + "/context_sub.jsonl": reader.File,
+		old + "/context_sub_2.jsonl": reader.File, old + "/context_x.jsonl": reader.Ignore, old + "/context.tmp": reader.Ignore, old + "/subagents/": reader.Folder,
+		old + "/subagents/a7/": reader.Leaf, old + "/subagents/a7/context.jsonl": reader.File, old + "/subagents/a7/wire.jsonl": reader.Ignore, old + "/agents/a7/context.jsonl": reader.Ignore,
 		"./": reader.Folder, "sessions/": reader.Folder, "sessions/wd_w_0/": reader.Folder, "sessions/.index-dirty/": reader.Ignore,
 		dir + "/": reader.Folder, dir + "/agents/": reader.Folder, dir + "/logs/": reader.Ignore, dir + "/agents/main/": reader.Leaf,
 		rel: reader.File, dir + "/wire.jsonl": reader.Ignore, dir + "/agents/main/tools/": reader.Ignore, "telemetry/": reader.Ignore,
@@ -363,6 +371,9 @@ func TestPlaces(t *testing.T) {
 	}
 	if got := New().ResumeCommand(session.Header{ID: id + "/agent-0", Cwd: "/w"}); got != "cd /w && kimi --session session_1" {
 		t.Errorf("resume: %s", got)
+	}
+	if got := New().ResumeCommand(session.Header{ID: "5f2e-1", Cwd: "/w"}); got != "" {
+		t.Errorf("the client that is no more resumes with %s", got)
 	}
 }
 

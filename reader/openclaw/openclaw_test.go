@@ -3,10 +3,12 @@ package openclaw
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -233,6 +235,166 @@ func TestLineage(t *testing.T) {
 	}
 	if title, ok, err := New().Title(context.Background(), found["fork"]); title != "A fork" || !ok || err != nil {
 		t.Errorf("title %q, %t, %v", title, ok, err)
+	}
+}
+
+// Which window a window follows on, and how deep what was spawned is. By the
+// agent's own tables: what a rewind, a compaction or a recovery begins goes on; a
+// reset and a rollover begin something new; who spawned is known to the window or
+// to its chat, and what names itself comes from nowhere.
+func TestWindows(t *testing.T) {
+	c := newClaw(t)
+	c.start("w0", "agent:main:main", 1000)
+	c.add("w0", user("a", "", "hi"))
+	for i, reason := range []string{"rewind", "compaction", "recovery", "reset", "rollover", "switch"} {
+		id := "w-" + reason
+		c.start(id, "agent:main:main", 2000+i)
+		c.add(id, user("a", "", "hi"), user("b", "a", reason))
+		c.exec(`UPDATE session_windows SET reason = ?, previous_session_id = 'w0' WHERE session_id = ?`, reason, id)
+	}
+	c.start("child", "agent:main:subagent:1", 1500)
+	c.add("child", user("c", "", "task"))
+	c.exec(`UPDATE session_windows SET spawned_by = 'agent:main:main' WHERE session_id = 'child'`)
+	c.start("grandchild", "agent:main:subagent:2", 1600)
+	c.add("grandchild", user("d", "", "smaller task"))
+	c.exec(`UPDATE session_nodes SET spawned_by = 'agent:main:subagent:1' WHERE session_key = 'agent:main:subagent:2'`)
+	c.start("late", "agent:main:subagent:3", 9000)
+	c.add("late", user("e", "", "later task"))
+	c.exec(`UPDATE session_nodes SET spawned_by = 'agent:main:main' WHERE session_key = 'agent:main:subagent:3'`)
+	c.start("self", "agent:main:self", 3000)
+	c.add("self", user("f", "", "me"))
+	c.exec(`UPDATE session_nodes SET fork_source_session_id = 'self' WHERE session_key = 'agent:main:self'`)
+	c.start("reset-fork", "agent:main:other", 3100)
+	c.add("reset-fork", user("g", "", "after a reset of a fork"))
+	c.exec(`UPDATE session_nodes SET fork_source_session_id = 'w0' WHERE session_key = 'agent:main:other'`)
+	c.exec(`UPDATE session_windows SET reason = 'reset' WHERE session_id = 'reset-fork'`)
+	type from struct {
+		parent session.ID
+		depth  int
+		seed   int64
+	}
+	want := map[session.ID]from{
+		"w0": {}, "w-rewind": {"w0", 0, 1}, "w-compaction": {"w0", 0, 1}, "w-recovery": {"w0", 0, 1}, "w-reset": {}, "w-rollover": {}, "w-switch": {},
+		"child": {"w0", 1, 0}, "grandchild": {"child", 2, 0}, "late": {"w-switch", 1, 0}, "self": {}, "reset-fork": {},
+	}
+	got := map[session.ID]from{}
+	for id, src := range c.sources() {
+		got[id] = from{src.Header.ParentSession, int(src.Header.DelegationDepth), src.Header.SeedLength}
+		if (src.Header.Origin == session.OriginSubagent) != (src.Header.DelegationDepth > 0) {
+			t.Errorf("%s: %+v", id, src.Header)
+		}
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(from{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A title is the label that somebody gave, else the name the agent shows, else the
+// subject of a group in the list, else the window's own name.
+func TestTitles(t *testing.T) {
+	c := newClaw(t)
+	for i, set := range []string{
+		`label = 'a label', display_name = 'a name', entry_json = '{"subject":"a subject"}'`, `display_name = ' a  name ', entry_json = '{"subject":"a subject"}'`,
+		`entry_json = '{"subject":"a subject","displayName":""}'`, `entry_json = 'no json'`, `entry_json = '{"label":"listed","displayName":"named"}'`,
+	} {
+		id, key := fmt.Sprintf("t%d", i), fmt.Sprintf("k%d", i)
+		c.start(id, key, 1000)
+		c.add(id, user("a", "", "hi"))
+		c.exec(`UPDATE session_windows SET display_name = 'a window' WHERE session_id = ?`, id)
+		c.exec(`UPDATE session_nodes SET ` + set + ` WHERE session_key = '` + key + `'`)
+	}
+	for id, src := range c.sources() {
+		want := map[session.ID]string{"t0": "a label", "t1": "a name", "t2": "a subject", "t3": "a window", "t4": "listed"}[id]
+		if title, _, err := New().Title(context.Background(), src); title != want || err != nil {
+			t.Errorf("%s: %q, want %q: %v", id, title, want, err)
+		}
+	}
+}
+
+// A window without a row is none yet; one whose beginning is not told begins with
+// its transcript, and was written when its last row was.
+func TestListed(t *testing.T) {
+	c := newClaw(t)
+	c.start("s1", "k1", 0)
+	c.add("s1", user("a", "", "hi"))
+	c.exec(`UPDATE transcript_events SET created_at = 1790000000000 WHERE seq = 1`)
+	c.exec(`INSERT INTO session_windows (session_id, session_key, reason, created_at, updated_at) VALUES ('empty', 'k2', 'initial', 5, 5)`)
+	var names []string
+	err := New().List(context.Background(), c.root, c.path, func(l reader.Listed) error {
+		names = append(names, l.Name)
+		if want := time.UnixMilli(1790000000000); l.Stamp.ModTime != want.UnixNano() || l.Header.CreatedAt != 1789996400000 {
+			t.Errorf("%+v", l)
+		}
+		return nil
+	})
+	if diff := cmp.Diff([]string{"s1"}, names); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// What the agent would not have made is not taken for an archive of its.
+func TestForeignArchives(t *testing.T) {
+	for name, set := range map[string]string{
+		"another name":        `archive_name = '../../../x.jsonl.zst'`,
+		"another length":      `archive_bytes = archive_bytes + 1`,
+		"a length beyond all": `archive_bytes = 1000000000`,
+		"another sum":         `archive_sha256 = 'ab'`,
+		"more rows":           `last_seq = 7`,
+		"another session":     `session_id = 's2'`,
+	} {
+		for _, inside := range []bool{false, true} {
+			c := newClaw(t)
+			c.start("s1", "k", 1000)
+			c.add("s1", user("a", "", "hi"))
+			c.freeze("s1", inside)
+			if set == `session_id = 's2'` {
+				c.start("s2", "k2", 1000)
+				c.exec(`DELETE FROM transcript_events`)
+			}
+			c.exec(`UPDATE session_transcript_cold_archives SET ` + set)
+			switch src, ok := c.sources()["s1"]; {
+			case !ok, inside && name == "another name":
+			case name == "more rows": // the list looks at its beginning alone
+				if _, _, err := readertest.ReadFrom(New(), src, reader.Position{}); err == nil {
+					t.Errorf("inside %t: an archive that ends early is read", inside)
+				}
+			default:
+				t.Errorf("%s, inside %t: s1 is a session", name, inside)
+			}
+			if _, ok := c.sources()["s2"]; ok {
+				t.Errorf("%s, inside %t: another session's archive is s2", name, inside)
+			}
+		}
+	}
+}
+
+// Files of chats with topics have an id between them; what a file was forked from
+// is told by a path.
+func TestFilesIdentified(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, agentsDir, "main", sessionsDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		parent string
+		want   session.Header
+	}{
+		"t1-topic-5.jsonl": {"", session.Header{ID: "t1-topic-5"}},
+		"other.jsonl":      {"", session.Header{ID: "t1"}},
+		"f.jsonl":          {`,"parentSession":"C:\\x\\p1.jsonl"`, session.Header{ID: "t1", ParentSession: "p1"}},
+		"t1.jsonl":         {`,"parentSession":"/x/t1.jsonl"`, session.Header{ID: "t1"}},
+		"g.jsonl":          {`,"parentSession":"/x/odd"`, session.Header{ID: "t1"}},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(`{"type":"session","version":3,"id":"t1","timestamp":"2026-09-21T13:13:20.000Z","cwd":"/w"`+c.parent+"}\n"+user("a", "", "hi")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h, err := New().Identify(context.Background(), root, path)
+		c.want.Agent, c.want.Cwd, c.want.CreatedAt = session.OpenClaw, "/w", 1789996400000
+		if h != c.want || err != nil {
+			t.Errorf("%s: %+v, %v", name, h, err)
+		}
 	}
 }
 
