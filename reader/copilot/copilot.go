@@ -12,7 +12,6 @@
 package copilot
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 
@@ -35,10 +34,10 @@ const (
 )
 
 // Reader reads Copilot CLI's sessions. It holds nothing between calls.
-type Reader struct{}
+type Reader struct{ linelog.Log }
 
 // New returns a reader of Copilot CLI's sessions.
-func New() *Reader { return &Reader{} }
+func New() *Reader { return &Reader{linelog.Of(format)} }
 
 var (
 	_ reader.Reader   = (*Reader)(nil)
@@ -99,34 +98,6 @@ func kindIf(ok bool, kind reader.Kind) reader.Kind {
 	return reader.Ignore
 }
 
-// Identify implements reader.Reader.
-func (*Reader) Identify(ctx context.Context, root, path string) (session.Header, error) {
-	if err := ctx.Err(); err != nil {
-		return session.Header{}, err
-	}
-	f, stamp, err := reader.OpenRegular(reader.FileOf(path))
-	if err != nil {
-		return session.Header{}, err
-	}
-	defer f.Close()
-	return identify(ctx, f, stamp.Size, root, path)
-}
-
-// Revise implements reader.Reader.
-func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position) (reader.Revision, reader.Stamp, error) {
-	return format.Revise(ctx, src, at)
-}
-
-// Read implements reader.Reader. Nothing a log holds makes it unsound.
-func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position, emit func(session.Event) error) (reader.Tail, error) {
-	return format.Read(ctx, src, from, emit)
-}
-
-// Window implements reader.Reader.
-func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
-	return format.Window(ctx, src, at, from, to, natives, emit)
-}
-
 // ResumeCommand implements reader.Resumer. A subagent is resumed with the session
 // that it belongs to.
 func (*Reader) ResumeCommand(h session.Header) string {
@@ -136,6 +107,3 @@ func (*Reader) ResumeCommand(h session.Header) string {
 	}
 	return reader.ShellCommand(h.Cwd, "copilot", "--resume="+id)
 }
-
-// Alone implements reader.Loner.
-func (*Reader) Alone(reader.Source, reader.Position) bool { return true }

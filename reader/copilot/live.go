@@ -20,7 +20,7 @@ import (
 // Running implements reader.Liveness. A process that has a session open keeps a
 // file inuse.<pid>.lock in the session's folder; one that was killed leaves it, so
 // each is checked against the process.
-func (*Reader) Running(ctx context.Context, root string) (map[session.ID]reader.Process, error) {
+func (r *Reader) Running(ctx context.Context, root string) (map[session.ID]reader.Process, error) {
 	running := map[session.ID]reader.Process{}
 	locks, err := filepath.Glob(filepath.Join(globbed(root), stateDir, "*", "inuse.*.lock"))
 	if err != nil {
@@ -36,7 +36,7 @@ func (*Reader) Running(ctx context.Context, root string) (map[session.ID]reader.
 			continue
 		}
 		log := filepath.Join(filepath.Dir(lock), logName)
-		h, err := (&Reader{}).Identify(ctx, root, log)
+		h, err := r.Identify(ctx, root, log)
 		if err != nil {
 			continue
 		}

@@ -40,10 +40,10 @@ const (
 )
 
 // Reader reads Qwen Code's chats. It holds nothing between calls.
-type Reader struct{}
+type Reader struct{ linelog.Log }
 
 // New returns a reader of Qwen Code's chats.
-func New() *Reader { return &Reader{} }
+func New() *Reader { return &Reader{linelog.Of(format)} }
 
 var (
 	_ reader.Reader  = (*Reader)(nil)
@@ -140,34 +140,6 @@ func kindIf(ok bool, kind reader.Kind) reader.Kind {
 	return reader.Ignore
 }
 
-// Identify implements reader.Reader.
-func (*Reader) Identify(ctx context.Context, root, path string) (session.Header, error) {
-	if err := ctx.Err(); err != nil {
-		return session.Header{}, err
-	}
-	f, stamp, err := reader.OpenRegular(path)
-	if err != nil {
-		return session.Header{}, err
-	}
-	defer f.Close()
-	return identify(ctx, f, stamp.Size, root, path)
-}
-
-// Revise implements reader.Reader.
-func (*Reader) Revise(ctx context.Context, src reader.Source, at reader.Position) (reader.Revision, reader.Stamp, error) {
-	return format.Revise(ctx, src, at)
-}
-
-// Read implements reader.Reader.
-func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position, emit func(session.Event) error) (reader.Tail, error) {
-	return format.Read(ctx, src, from, emit)
-}
-
-// Window implements reader.Reader.
-func (*Reader) Window(ctx context.Context, src reader.Source, at session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
-	return format.Window(ctx, src, at, from, to, natives, emit)
-}
-
 // Title implements reader.Titler: what a subagent is for stands beside its log.
 func (*Reader) Title(ctx context.Context, src reader.Source) (title string, ok bool, err error) {
 	if err := ctx.Err(); err != nil || src.Header.Origin != session.OriginSubagent {
@@ -176,9 +148,6 @@ func (*Reader) Title(ctx context.Context, src reader.Source) (title string, ok b
 	title = oneLine(jsonl.Text(jsonl.Field(object(strings.TrimSuffix(src.Path, logSuffix)+metaSuffix), "description")))
 	return title, title != "", nil
 }
-
-// Alone implements reader.Loner: a session is read from one file.
-func (*Reader) Alone(reader.Source, reader.Position) bool { return true }
 
 // ResumeCommand implements reader.Resumer.
 func (*Reader) ResumeCommand(h session.Header) string {
