@@ -16,7 +16,7 @@ const settings = `{
   "mcp": { "excluded": ["off"] },
   "mcpServers": {
     "mine": { "httpUrl": "http://127.0.0.1:1/x", "trust": true }, // not "yours"
-    "off": { "command": "true", "args": ["mcp"] }
+    "off": { "command": "true", "args": ["mcp"] } // for now
   }
 }
 `
@@ -48,7 +48,7 @@ func TestSettingsWithComments(t *testing.T) {
   "mcp": { "excluded": ["off"] },
   "mcpServers": {
     "mine": { "httpUrl": "http://127.0.0.1:1/x", "trust": true }, // not "yours"
-    "off": { "command": "true", "args": ["mcp"] },
+    "off": { "command": "true", "args": ["mcp"] }, // for now
     "yore": {
       "command": "/bin/yore",
       "args": [
@@ -126,8 +126,9 @@ func TestTrailingCommas(t *testing.T) {
 	if _, err := target.Write(Server{Name: "yore", Command: "/bin/yore", Args: []string{"mcp"}}, false); err != nil {
 		t.Fatal(err)
 	}
-	const entry = ",\n    \"yore\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"/bin/yore\",\n        \"mcp\"\n      ]\n    }"
-	if diff := cmp.Diff(head+entry+tail, readText(t, target.Path)); diff != "" {
+	const mine, end = ", // mine", "\n  },\n}\n"
+	const entry = "\n    \"yore\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"/bin/yore\",\n        \"mcp\"\n      ]\n    },"
+	if diff := cmp.Diff(head+mine+entry+end, readText(t, target.Path)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// Something else has changed meanwhile, so that the entry itself is taken out.

@@ -443,27 +443,34 @@ func (f jsonFile) add(text []byte, s Server) ([]byte, error) {
 	}
 	piece := string(quoted) + ": " + strings.TrimSuffix(b.String(), "\n")
 	at := chain[len(chain)-1].of(p)
-	return append(bytes.Clone(mark), place(text, at, piece, prefix, strings.TrimSuffix(prefix, unit), flat, lineEnd(text))...), nil
+	code := text
+	if f.comments || f.five {
+		code = uncommented(text)
+	}
+	return append(bytes.Clone(mark), place(text, code, at, piece, prefix, strings.TrimSuffix(prefix, unit), flat, lineEnd(text))...), nil
 }
 
-// place puts one more member at the end of a block.
-func place(text []byte, at block, piece, prefix, outer string, flat bool, end string) []byte {
+// place puts one more member at the end of a block. code is the text with spaces
+// for its comments: one that stands behind the last member, on its line, stays
+// there.
+func place(text, code []byte, at block, piece, prefix, outer string, flat bool, end string) []byte {
 	piece = strings.ReplaceAll(piece, "\n", end)
-	var insert string
-	from, to := at.open, at.closed
-	switch {
-	case len(at.members) == 0:
-		insert = end + prefix + piece + end + outer
-	case flat:
-		from = at.members[len(at.members)-1].end
-		to = from
-		insert = ", " + piece
-	default:
-		from = at.members[len(at.members)-1].end
-		to = from
-		insert = "," + end + prefix + piece
+	if len(at.members) == 0 {
+		return splice(text[:at.open], end+prefix+piece+end+outer, text[at.closed:])
 	}
-	return splice(text[:from], insert, text[to:])
+	last := at.members[len(at.members)-1].end
+	if flat {
+		return splice(text[:last], ", "+piece, text[last:])
+	}
+	line := last + bytes.IndexAny(code[last:], "\r\n}")
+	comma := bytes.TrimSpace(code[last:line])
+	if len(bytes.TrimSpace(text[last:line])) == len(comma) || line > at.closed {
+		return splice(text[:last], ","+end+prefix+piece, text[last:])
+	}
+	if string(comma) == "," { // commas may stand behind the last one here
+		return splice(text[:line], end+prefix+piece+",", text[line:])
+	}
+	return splice(text[:last], ","+string(text[last:line])+end+prefix+piece, text[line:])
 }
 
 func splice(a []byte, b string, c []byte) []byte {
