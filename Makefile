@@ -54,7 +54,7 @@ bench:
 	go test -run '^$$' -bench . -benchmem ./...
 	go run ./internal/bench $(BENCH)
 
-# Real clients against a scripted model. Needs npm and half a gigabyte;
+# Real clients against a scripted model. Needs npm and three gigabytes;
 # YORE_E2E_DIR=DIR keeps the clients there.
 e2e:
 	sh tools/e2e/run.sh

@@ -7,12 +7,22 @@ import (
 
 func search(query string) string { return fmt.Sprintf(`{"query":%q}`, query) }
 
+// itself is a call about the session that makes it, which most clients' servers
+// find out.
+func (c client) itself() step {
+	if c.nameless {
+		return step{"session_trace", `{}`, []string{"session_id"}, []string{own}}
+	}
+	return step{"session_trace", `{}`, []string{own}, nil}
+}
+
 // TestPlantedHistory: each client, through each of the five tools, gets what an
 // agent of another kind left in its folder, exactly as it was logged, and
 // nothing of another folder.
 func TestPlantedHistory(t *testing.T) {
-	for _, c := range []client{claude, codex} {
+	for _, c := range clients {
 		t.Run(c.name, func(t *testing.T) {
+			need(t, c.name)
 			h := newHome(t)
 			record := h.plant("planted-here", h.here, "the lighthouse ledger is bound in brass")
 			h.plant("planted-away", h.away, "the harbour master counts copper gulls")
@@ -25,6 +35,7 @@ func TestPlantedHistory(t *testing.T) {
 				step{"session_event_read", `{"session_id":"planted-away","seq":1}`, []string{"SESSION_QUERY_TOOL_UNAUTHORIZED"}, []string{"harbour"}},
 				step{"session_trace", `{"session_id":"planted-here"}`, []string{"planted-here"}, []string{"planted-away"}},
 				step{"session_event_trace", `{"session_id":"planted-here","seq":1}`, []string{"current"}, nil},
+				c.itself(),
 			)
 			h.takeDown(c)
 		})

@@ -17,6 +17,8 @@ const none = "No session matches"
 // exactly, and finds neither its own session, nor the other folder's, nor any
 // search that was made before.
 func TestEachOthersHistory(t *testing.T) {
+	need(t, claude.name)
+	need(t, codex.name)
 	h := newHome(t)
 	h.setUp(claude)
 	h.setUp(codex)

@@ -46,6 +46,7 @@ func TestPackages(t *testing.T) {
 		}, func(h *home, url, prompt string) { codex.ask(h, h.here, url, prompt) }, nil},
 	} {
 		t.Run(tc.client.name, func(t *testing.T) {
+			need(t, tc.client.name)
 			h := newHome(t)
 			h.withYoreOnPath()
 			tc.client.prepare(h)

@@ -1,17 +1,20 @@
 #!/bin/sh
-# The end-to-end tests with real clients: Claude Code and Codex start `yore mcp`
-# and call its tools, each told what to do by a scripted model on loopback.
+# The end-to-end tests with real clients: each is set up by `yore setup`, starts
+# `yore mcp`, calls its tools, and leaves sessions that are compared with what it
+# sent to its model, a scripted one on loopback.
 #
-#   tools/e2e/run.sh
+#   tools/e2e/run.sh [CLIENT...]     claude codex pi opencode gemini qwen copilot kimi
 #
 # Needs Go and npm; installs the clients into a temporary folder, or into
-# YORE_E2E_DIR, which is kept and used again. Exit: 0 passed, 1 failed, 3 nothing
-# was tested because the clients could not be installed.
+# YORE_E2E_DIR, which is kept and used again. Each client is a part of its own,
+# with a bound on its time; YORE_E2E_PATIENCE multiplies the bounds. Exit: 0 all
+# that could be installed passed, 1 one failed, 3 nothing was tested because
+# nothing could be installed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
-claude=2.1.332
-codex=0.171.0
+patience=${YORE_E2E_PATIENCE:-1}
+[ $# -gt 0 ] || set -- claude codex pi opencode gemini qwen copilot kimi
 
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -19,28 +22,62 @@ trap 'exit 130' INT TERM
 
 dir=${YORE_E2E_DIR:-$tmp/clients}
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
-bin=$dir/node_modules/.bin
+
+package() { # package CLIENT: what npm calls it, and its version
+	case $1 in
+	node) echo node 24 ;; # the clients want a newer one than most systems have
+	claude) echo @anthropic-ai/claude-code 2.1.332 ;;
+	codex) echo @openai/codex 0.171.0 ;;
+	pi) echo @earendil-works/pi-coding-agent 1.6.0 ;;
+	opencode) echo opencode-ai 1.18.33 ;;
+	gemini) echo @google/gemini-cli 0.61.0 ;;
+	qwen) echo @qwen-code/qwen-code 0.24.4 ;;
+	copilot) echo @github/copilot 1.0.102 ;;
+	kimi) echo @moonshot-ai/kimi-code 2.1.0 ;;
+	esac
+}
 
 # A client counts as installed when it runs and says its version: the packages
 # fetch or link what they need in scripts of their own.
-installed() {
-	env -i PATH="$bin:/usr/bin:/bin" HOME="$tmp" claude --version 2>/dev/null | grep -qF "$claude" &&
-		env -i PATH="$bin:/usr/bin:/bin" HOME="$tmp" codex --version 2>/dev/null | grep -qF "$codex"
+installed() { # installed CLIENT VERSION
+	env -i PATH="$dir/$1/node_modules/.bin:$dir/node/node_modules/.bin:/usr/bin:/bin" HOME="$tmp" \
+		timeout $((60 * patience)) "$1" --version 2>/dev/null | grep -qF "$2"
 }
-if ! installed; then
-	if ! command -v npm >/dev/null 2>&1; then
-		echo "NOT RUN: there is no npm, so the clients could not be installed"
-		exit 3
-	fi
-	echo "installing into $dir"
-	echo '{"private":true}' >"$dir/package.json"
-	# Node comes along: the clients want a newer one than most systems have.
-	if ! (cd "$dir" && npm install --no-save --no-audit --no-fund node@24 \
-		"@anthropic-ai/claude-code@$claude" "@openai/codex@$codex") >"$tmp/out" 2>&1 || ! installed; then
-		sed 's/^/      /' "$tmp/out"
-		echo "NOT RUN: the clients could not be installed"
-		exit 3
-	fi
-fi
 
-YORE_E2E=1 YORE_E2E_BIN=$bin go test -count=1 -timeout 8m -v ./internal/e2e
+install() { # install CLIENT
+	# shellcheck disable=SC2046 # two words
+	set -- "$1" $(package "$1")
+	[ $# -eq 3 ] || { echo "NOT RUN: nobody knows a client $1"; return 1; }
+	installed "$1" "$3" && return
+	command -v npm >/dev/null 2>&1 || { echo "NOT RUN: there is no npm, so $1 could not be installed"; return 1; }
+	mkdir -p "$dir/$1" && echo '{"private":true}' >"$dir/$1/package.json"
+	# npm takes older versions in silence where the Node that runs it is older.
+	if ! (cd "$dir/$1" && PATH="$dir/node/node_modules/.bin:$PATH" timeout $((120 * patience)) \
+		npm install --no-save --no-audit --no-fund "$2@$3") >"$tmp/out" 2>&1 || ! installed "$1" "$3"; then
+		sed 's/^/      /' "$tmp/out"
+		echo "NOT RUN: $1 could not be installed"
+		return 1
+	fi
+}
+
+echo "installing into $dir"
+install node || exit 3
+have=
+for client in "$@"; do
+	install "$client" && have="$have $client"
+done
+[ -n "$have" ] || exit 3
+
+mkdir "$tmp/bin" && go build -o "$tmp/bin/yore" ./cmd/yore && go test -c -o "$tmp/e2e" ./internal/e2e || exit 1
+export YORE_E2E=1 YORE_E2E_DIR="$dir" YORE_E2E_CLIENTS="$have" YORE_E2E_PATIENCE="$patience" PATH="$tmp/bin:$PATH"
+cd internal/e2e || exit 1
+code=0
+part() { # part NAME PATTERN
+	echo "== $1"
+	timeout -k 10 $((150 * patience)) "$tmp/e2e" -test.v -test.run "$2" || { echo "FAILED: $1"; code=1; }
+}
+for client in $have; do
+	part "$client" "^Test(PlantedHistory|Packages|Runs)\$/^$client\$"
+done
+case " $have " in *" claude "*" codex "*) part "claude and codex" '^TestEachOthersHistory$' ;; esac
+exit "$code"
