@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/yorehq/yore/internal/mockmodel"
 	"github.com/yorehq/yore/reader/copilot"
@@ -48,22 +49,20 @@ func copilotSessions(h *home) (ids []string) {
 	return ids
 }
 
-// copilotRun drives the client on the command line, as editors do for a
-// compaction, and as its own library does for a fork and a rewind.
+// copilotRun drives the client as editors do, as its own library does for a fork
+// and a rewind, and on the command line when it is taken up again.
 func copilotRun(h *home) {
 	model, url := h.run(func(command string) mockmodel.Call {
 		return mockmodel.Call{Tool: "bash", Args: fmt.Sprintf(`{"command":%q,"description":"looks"}`, command)}
 	})
 	env := copilotEnv(url)
-	h.copilot(env, counts)
-	id := copilotSessions(h)[0]
-	h.copilot(env, resumes, "--resume="+id)
-
 	editor := h.acp(h.here, env, "copilot", "--acp", "--allow-all-tools")
-	editor.load(id, h.here)
+	id := editor.open(h.here)
+	editor.prompt(id, counts)
+	editor.prompt(id, resumes)
 	editor.prompt(id, "/compact")
 	editor.prompt(id, shortens)
-	editor.close()
+	editor.promptAndKill(model, id, dies)
 
 	library := &acp{talk: h.talkIn(true, h.here, env, "copilot", "--headless", "--no-auto-update", "--no-auto-login", "--stdio")}
 	fork, _ := library.call("sessions.fork", map[string]any{"sessionId": id, "name": "The doors"})["sessionId"].(string)
@@ -75,12 +74,21 @@ func copilotRun(h *home) {
 	library.close()
 	h.copilot(env, forgets, "--resume="+fork)
 
-	h.kill(model, h.here, env, "copilot", "-p", dies, "--allow-all-tools", "--resume="+id)
 	h.copilot(env, returns, "--resume="+id)
 
 	all := h.keeps(copilot.New())
-	h.family(all, member{title: counts}, member{title: "The doors"})
-	h.compare(all, model.Sent(), wire{})
+	h.family(all, member{title: counts}, member{title: counts})
+	// Its name lies beside the log, and its origin is known by what it copied.
+	h.want("yore list", h.exec(h.here, nil, h.yore, "list"), "The doors")
+	h.want("yore trace", h.exec(h.here, nil, h.yore, "trace", fork), id)
+	h.compare(all, model.Sent(), wire{sent: rewritten(func(m *mockmodel.Message) {
+		if _, within, ok := strings.Cut(m.Text, "Here is a summary of the prior context:\n<summary>\n"); ok {
+			m.Text, _, _ = strings.Cut(within, "\n</summary>")
+		}
+		if _, behind, ok := strings.Cut(m.Text, "</current_datetime>\n\n"); ok {
+			m.Text = behind
+		}
+	})})
 }
 
 // copilotEvent finds the id of the event of a type that holds a text.

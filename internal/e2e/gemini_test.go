@@ -45,27 +45,30 @@ var geminiClient = client{
 	},
 }
 
-// geminiRun drives the client on the command line. It compacts when a
-// conversation has become long for its settings; it has no forks.
+// geminiRun drives the client as editors do, and on the command line when it is
+// taken up again. It compacts when a conversation has become long for its
+// settings; it has no forks without a person.
 func geminiRun(h *home) {
 	model, url := h.run(func(command string) mockmodel.Call {
 		return mockmodel.Call{Tool: "run_shell_command", Args: fmt.Sprintf(`{"command":%q}`, command)}
 	})
 	env := geminiEnv(url)
 	h.geminiSettings("0.5")
-	h.gemini(env, counts)
-	h.gemini(env, resumes, "--resume", "latest")
+	editor := h.acp(h.here, env, "gemini", "--acp", "-m", "gemini-2.5-flash", "--approval-mode", "yolo")
+	id := editor.open(h.here)
+	editor.prompt(id, counts)
+	editor.prompt(id, resumes)
+	editor.promptAndKill(model, id, dies)
 	h.geminiSettings("0.0001")
 	h.gemini(env, shortens, "--resume", "latest")
 	h.geminiSettings("0.5")
-	h.kill(model, h.here, env, "gemini", "-p", dies, "-m", "gemini-2.5-flash", "--approval-mode", "yolo", "--resume", "latest")
 	h.gemini(env, returns, "--resume", "latest")
 
 	all := h.keeps(gemini.New())
 	h.family(all, member{title: counts})
-	h.compare(all, model.Sent(), wire{sent: func(m *mockmodel.Message) {
+	h.compare(all, model.Sent(), wire{sent: rewritten(func(m *mockmodel.Message) {
 		if strings.HasPrefix(m.Text, "<session_context>") {
 			m.Text = ""
 		}
-	}})
+	})})
 }

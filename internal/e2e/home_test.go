@@ -110,6 +110,16 @@ func (h *home) exec(dir string, env []string, name string, args ...string) strin
 	return string(out)
 }
 
+// eventually waits until something is so.
+func (h *home) eventually(what string, so func() bool) {
+	h.t.Helper()
+	for late := time.Now().Add(patience); !so(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(late) {
+			h.t.Fatalf("%s never came", what)
+		}
+	}
+}
+
 func (h *home) file(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.dir, name)

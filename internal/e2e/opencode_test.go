@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/yorehq/yore/internal/mockmodel"
 	"github.com/yorehq/yore/reader/opencode"
@@ -71,38 +72,40 @@ func (h *home) openCodeSessions() (all []openCodeSession) {
 	return all
 }
 
-// openCodeRun drives the client on the command line, and its server for what only
-// that has.
+// openCodeRun drives the client through its server, and on the command line
+// when it is taken up again.
 func openCodeRun(h *home) {
 	model, url := h.run(func(command string) mockmodel.Call {
 		return mockmodel.Call{Tool: "bash", Args: fmt.Sprintf(`{"command":%q,"description":"looks"}`, command)}
 	})
 	h.openCodeSettings()
 	env := openCodeEnv(url)
-	h.exec(h.here, env, "opencode", "run", counts)
-	h.exec(h.here, env, "opencode", "run", resumes, "--continue")
-
 	server := h.serve(h.here, env, "opencode", "serve", "--port", "0")
-	id := h.openCodeSessions()[0].ID
-	chosen := map[string]any{"providerID": "mock", "modelID": "mock-1"}
-	ask := func(id, prompt string) (message string) {
-		answer, _ := server.post("/session/"+id+"/message", map[string]any{
-			"model": chosen, "parts": []any{map[string]any{"type": "text", "text": prompt}},
-		}).(map[string]any)
-		info, _ := answer["info"].(map[string]any)
-		message, _ = info["parentID"].(string)
-		return message
+	open := func(path string) (id string) {
+		made, _ := server.post(path, map[string]any{}).(map[string]any)
+		id, _ = made["id"].(string)
+		return id
 	}
-	server.post("/session/"+id+"/summarize", chosen)
-	ask(id, shortens)
-	forked, _ := server.post("/session/"+id+"/fork", map[string]any{}).(map[string]any)
-	fork, _ := forked["id"].(string)
+	chosen := map[string]any{"providerID": "mock", "modelID": "mock-1"}
+	message := func(prompt string) map[string]any {
+		return map[string]any{"model": chosen, "parts": []any{map[string]any{"type": "text", "text": prompt}}}
+	}
+	ask := func(id, prompt string) (of string) {
+		answer, _ := server.post("/session/"+id+"/message", message(prompt)).(map[string]any)
+		info, _ := answer["info"].(map[string]any)
+		of, _ = info["parentID"].(string)
+		return of
+	}
+	id := open("/session")
+	ask(id, counts)
+	ask(id, resumes)
+	fork := open("/session/" + id + "/fork")
 	doors := ask(fork, copies)
 	server.post("/session/"+fork+"/revert", map[string]any{"messageID": doors})
 	ask(fork, forgets)
-	server.stop()
-
-	h.kill(model, h.here, env, "opencode", "run", dies, "--session", id)
+	server.post("/session/"+id+"/summarize", chosen)
+	ask(id, shortens)
+	server.postAndKill(model, "/session/"+id+"/message", message(dies))
 	h.exec(h.here, env, "opencode", "run", returns, "--session", id)
 
 	all := h.keeps(opencode.New())
@@ -110,6 +113,7 @@ func openCodeRun(h *home) {
 	for _, s := range h.openCodeSessions() {
 		want = append(want, member{title: s.Title})
 	}
+	slices.SortFunc(want, func(a, b member) int { return len(a.title) - len(b.title) }) // a fork's says more
 	h.family(all, want...)
 	h.compare(all, model.Sent(), wire{})
 }

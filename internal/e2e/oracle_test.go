@@ -143,8 +143,17 @@ func (h *home) family(all []kept, want ...member) {
 // "result of the call with this id: text".
 type wire struct {
 	side func(mockmodel.Request) bool                     // the request is no step of a session: a title, a summary
-	sent func(m *mockmodel.Message)                       // takes out what the client puts around a text; "" leaves the message out
+	sent func(mockmodel.Message) []mockmodel.Message      // takes out what the client puts around a text; nil: as it is
 	said func(e *session.Event) (lines []string, ok bool) // nil or !ok: lines
+}
+
+// rewritten makes a wire's sent of what changes the text of one message; one
+// that becomes "" is left out.
+func rewritten(change func(m *mockmodel.Message)) func(mockmodel.Message) []mockmodel.Message {
+	return func(m mockmodel.Message) []mockmodel.Message {
+		change(&m)
+		return []mockmodel.Message{m}
+	}
 }
 
 func line(m mockmodel.Message) (string, bool) {
@@ -212,11 +221,14 @@ func (h *home) compare(all []kept, requests []mockmodel.Request, w wire) {
 		}
 		want := []string{}
 		for _, m := range q.Messages {
+			as := []mockmodel.Message{m}
 			if w.sent != nil {
-				w.sent(&m)
+				as = w.sent(m)
 			}
-			if said, ok := line(m); ok {
-				want = append(want, said)
+			for _, m := range as {
+				if said, ok := line(m); ok {
+					want = append(want, said)
+				}
 			}
 		}
 		want = inOrder(want)

@@ -89,14 +89,14 @@ func piRun(h *home) {
 	all := h.keeps(pi.New())
 	h.family(all, member{title: "The hall"}, member{title: "The hall", parent: id})
 	h.compare(all, model.Sent(), wire{
-		sent: func(m *mockmodel.Message) {
+		sent: rewritten(func(m *mockmodel.Message) {
 			if _, within, ok := strings.Cut(m.Text, "was compacted into the following summary:\n\n<summary>\n"); ok {
 				m.Text = strings.TrimSuffix(within, "\n</summary>")
 			}
 			if ran := commandOfUser.FindStringSubmatch(m.Text); ran != nil {
 				m.Text = ran[1] + "\n" + ran[2]
 			}
-		},
+		}),
 		said: func(e *session.Event) ([]string, bool) {
 			if e.Type == session.UserMessage && len(e.Body.Blocks) == 2 { // a command and its output
 				return []string{"user: " + e.Body.Blocks[0].Text + "\n" + strings.TrimSpace(e.Body.Blocks[1].Text)}, true

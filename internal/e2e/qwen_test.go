@@ -39,43 +39,39 @@ var qwenClient = client{
 	},
 	before: []mockmodel.Turn{{Calls: []mockmodel.Call{{Tool: "tool_search", Args: `{"query":"select:` +
 		`mcp__yore__session_search,mcp__yore__session_event_search,mcp__yore__session_trace,mcp__yore__session_event_trace,mcp__yore__session_event_read"}`}}}},
-	run:      qwenRun,
-	sessions: qwenSessions,
+	run: qwenRun,
+	sessions: func(h *home) []string {
+		return h.stems(filepath.Join(".qwen", "projects", "*", "chats", "*.jsonl"), 0)
+	},
 }
 
-func qwenSessions(h *home) []string {
-	return h.stems(filepath.Join(".qwen", "projects", "*", "chats", "*.jsonl"), 0)
-}
-
-// qwenRun drives the client on the command line, and as editors do for a fork
-// that is rewound.
+// qwenRun drives the client as editors do, and on the command line when it is
+// taken up again.
 func qwenRun(h *home) {
 	model, url := h.run(func(command string) mockmodel.Call {
 		return mockmodel.Call{Tool: "run_shell_command", Args: fmt.Sprintf(`{"command":%q,"is_background":false}`, command)}
 	})
 	env := qwenEnv(url)
 	h.qwenSettings()
-	h.qwen(env, counts)
-	id := qwenSessions(h)[0]
-	h.qwen(env, resumes, "--resume", id)
 	editor := h.acp(h.here, env, "qwen", "--acp", "--approval-mode", "yolo")
-	editor.load(id, h.here)
+	id := editor.open(h.here)
+	editor.prompt(id, counts)
+	editor.prompt(id, resumes)
 	fork, _ := editor.call("qwen/control/session/branch", map[string]any{"sessionId": id, "name": "The doors"})["newSessionId"].(string)
 	editor.load(fork, h.here)
 	editor.prompt(fork, copies)
 	editor.call("qwen/control/session/rewind", map[string]any{"sessionId": fork, "targetTurnIndex": 2, "rewindFiles": false})
 	editor.prompt(fork, forgets)
-	editor.close()
-	h.qwen(env, "/compress", "--resume", id)
-	h.qwen(env, shortens, "--resume", id)
-	h.kill(model, h.here, env, "qwen", "-p", dies, "--approval-mode", "yolo", "--resume", id)
+	editor.prompt(id, "/compress")
+	editor.prompt(id, shortens)
+	editor.promptAndKill(model, id, dies)
 	h.qwen(env, returns, "--resume", id)
 
 	all := h.keeps(qwen.New())
 	h.family(all, member{title: counts}, member{title: "The doors", parent: id})
-	h.compare(all, model.Sent(), wire{sent: func(m *mockmodel.Message) {
+	h.compare(all, model.Sent(), wire{sent: rewritten(func(m *mockmodel.Message) {
 		if strings.HasPrefix(m.Text, "<system-reminder>") {
 			m.Text = ""
 		}
-	}})
+	})})
 }

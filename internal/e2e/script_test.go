@@ -25,6 +25,7 @@ const summary = "<state_snapshot>\nThe hall has seven lanterns and nine candles.
 // commands. It returns the model and its address.
 func (h *home) run(shell func(command string) mockmodel.Call) (*mockmodel.Handler, string) {
 	model := mockmodel.NewThreads(summary, []mockmodel.Thread{
+		{Prompt: asksSummary, Turns: []mockmodel.Turn{{Text: summary}}},
 		{Prompt: counts, Turns: []mockmodel.Turn{
 			{Text: "I look at both ends.", Calls: []mockmodel.Call{shell("echo seven lanterns"), shell("ls the-far-end")}},
 			{Text: "There are seven lanterns."},

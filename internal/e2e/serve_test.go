@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/yorehq/yore/internal/mockmodel"
 )
 
 // served is a client that serves HTTP on loopback.
@@ -28,7 +30,7 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`)
 // serve starts a client that says its address on its output.
 func (h *home) serve(dir string, env []string, name string, args ...string) *served {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(h.t.Context(), 5*patience)
 	s := &served{h: h, cmd: grouped(h.command(ctx, dir, env, name, args...)), end: cancel, done: make(chan struct{})}
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -89,6 +91,32 @@ func (s *served) stop() {
 	s.h.t.Helper()
 	defer s.end()
 	s.h.signal(s.cmd, "TERM")
+	<-s.done
+	_ = s.cmd.Wait() // it tells of the signal
+}
+
+// postAndKill kills the server and all that it started, by SIGKILL, a moment
+// after the model has begun to answer what was posted and fallen silent.
+func (s *served) postAndKill(model *mockmodel.Handler, path string, v any) {
+	s.h.t.Helper()
+	defer s.end()
+	body, err := json.Marshal(v)
+	if err != nil {
+		s.h.t.Fatal(err)
+	}
+	go func() {
+		// It ends with the server.
+		if response, err := http.Post(s.url+path, "application/json", bytes.NewReader(body)); err == nil {
+			response.Body.Close()
+		}
+	}()
+	select {
+	case <-model.Stalled():
+	case <-time.After(patience):
+		s.h.t.Fatal("the model was never asked")
+	}
+	time.Sleep(time.Second) // it shows, and may write, what has come
+	s.h.signal(s.cmd, "KILL")
 	<-s.done
 	_ = s.cmd.Wait() // it tells of the signal
 }

@@ -11,12 +11,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yorehq/yore/internal/mockmodel"
 )
 
 // talk is a client that is driven over its standard input and output, one JSON
 // object a line, or each behind a header with its length.
 type talk struct {
 	framed bool
+	h      *home
 	t      *testing.T
 	name   string
 	cmd    *exec.Cmd
@@ -33,8 +36,8 @@ func (h *home) talk(dir string, env []string, name string, args ...string) *talk
 
 func (h *home) talkIn(framed bool, dir string, env []string, name string, args ...string) *talk {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
-	t := &talk{framed: framed, t: h.t, name: name, cmd: h.command(ctx, dir, env, name, args...), out: make(chan map[string]any, 4096), errs: &strings.Builder{}, end: cancel}
+	ctx, cancel := context.WithTimeout(h.t.Context(), 3*patience)
+	t := &talk{framed: framed, h: h, t: h.t, name: name, cmd: grouped(h.command(ctx, dir, env, name, args...)), out: make(chan map[string]any, 4096), errs: &strings.Builder{}, end: cancel}
 	t.cmd.Stderr = t.errs
 	var err error
 	if t.in, err = t.cmd.StdinPipe(); err != nil {
@@ -119,6 +122,23 @@ func (t *talk) await(what string, sought func(map[string]any) bool) map[string]a
 			t.t.Fatalf("%s never gave %s\n%s\n%s", t.name, what, strings.Join(t.seen, "\n"), t.errs)
 		}
 	}
+}
+
+// kill kills the client and all that it started, by SIGKILL, a moment after its
+// model has begun to answer and fallen silent.
+func (t *talk) kill(model *mockmodel.Handler) {
+	t.t.Helper()
+	defer t.end()
+	select {
+	case <-model.Stalled():
+	case <-time.After(patience):
+		t.t.Fatalf("%s never asked its model\n%s", t.name, t.errs)
+	}
+	time.Sleep(time.Second) // it shows, and may write, what has come
+	t.h.signal(t.cmd, "KILL")
+	for range t.out {
+	}
+	_ = t.cmd.Wait() // it tells of the signal
 }
 
 // close ends the client as its input's end does.
