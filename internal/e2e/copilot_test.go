@@ -68,12 +68,12 @@ func copilotRun(h *home) {
 	fork, _ := library.call("sessions.fork", map[string]any{"sessionId": id, "name": "The doors"})["sessionId"].(string)
 	library.close()
 	h.copilot(env, copies, "--resume="+fork)
+	before, sent := h.keeps(copilot.New()), len(model.Sent())
 	library = &acp{talk: h.talkIn(true, h.here, env, "copilot", "--headless", "--no-auto-update", "--no-auto-login", "--stdio")}
 	library.call("session.resume", map[string]any{"sessionId": fork})
 	library.call("session.history.truncate", map[string]any{"sessionId": fork, "eventId": h.copilotEvent(fork, "user.message", copies)})
 	library.close()
 	h.copilot(env, forgets, "--resume="+fork)
-
 	h.copilot(env, returns, "--resume="+id)
 
 	all := h.keeps(copilot.New())
@@ -81,15 +81,19 @@ func copilotRun(h *home) {
 	// Its name lies beside the log, and its origin is known by what it copied.
 	h.want("yore list", h.exec(h.here, nil, h.yore, "list"), "The doors")
 	h.want("yore trace", h.exec(h.here, nil, h.yore, "trace", fork), id)
-	h.compare(all, model.Sent(), wire{sent: rewritten(func(m *mockmodel.Message) {
-		if _, within, ok := strings.Cut(m.Text, "Here is a summary of the prior context:\n<summary>\n"); ok {
-			m.Text, _, _ = strings.Cut(within, "\n</summary>")
-		}
-		if _, behind, ok := strings.Cut(m.Text, "</current_datetime>\n\n"); ok {
-			m.Text = behind
-		}
-	})})
+	// What a rewind takes back leaves the log.
+	h.compare(before, model.Sent()[:sent], copilotWire)
+	h.compare(all, model.Sent()[sent:], copilotWire)
 }
+
+var copilotWire = wire{sent: rewritten(func(m *mockmodel.Message) {
+	if _, within, ok := strings.Cut(m.Text, "Here is a summary of the prior context:\n<summary>\n"); ok {
+		m.Text, _, _ = strings.Cut(within, "\n</summary>")
+	}
+	if _, behind, ok := strings.Cut(m.Text, "</current_datetime>\n\n"); ok {
+		m.Text = behind
+	}
+})}
 
 // copilotEvent finds the id of the event of a type that holds a text.
 func (h *home) copilotEvent(session, kind, said string) string {

@@ -70,5 +70,8 @@ func geminiRun(h *home) {
 		if strings.HasPrefix(m.Text, "<session_context>") {
 			m.Text = ""
 		}
+		if within, ok := strings.CutPrefix(m.Text, "<untrusted_context>\n"); ok {
+			m.Text = strings.TrimSuffix(within, "\n</untrusted_context>")
+		}
 	})})
 }

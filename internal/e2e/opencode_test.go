@@ -101,6 +101,7 @@ func openCodeRun(h *home) {
 	ask(id, resumes)
 	fork := open("/session/" + id + "/fork")
 	doors := ask(fork, copies)
+	before, sent := h.keeps(opencode.New()), len(model.Sent())
 	server.post("/session/"+fork+"/revert", map[string]any{"messageID": doors})
 	ask(fork, forgets)
 	server.post("/session/"+id+"/summarize", chosen)
@@ -115,5 +116,7 @@ func openCodeRun(h *home) {
 	}
 	slices.SortFunc(want, func(a, b member) int { return len(a.title) - len(b.title) }) // a fork's says more
 	h.family(all, want...)
-	h.compare(all, model.Sent(), wire{})
+	// What a revert takes back leaves the database.
+	h.compare(before, model.Sent()[:sent], wire{})
+	h.compare(all, model.Sent()[sent:], wire{})
 }

@@ -68,7 +68,7 @@ func qwenRun(h *home) {
 	h.qwen(env, returns, "--resume", id)
 
 	all := h.keeps(qwen.New())
-	h.family(all, member{title: counts}, member{title: "The doors", parent: id})
+	h.family(all, member{title: counts}, member{title: "The doors(1)", parent: id})
 	h.compare(all, model.Sent(), wire{sent: rewritten(func(m *mockmodel.Message) {
 		if strings.HasPrefix(m.Text, "<system-reminder>") {
 			m.Text = ""
