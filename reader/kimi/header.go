@@ -65,7 +65,33 @@ func identify(ctx context.Context, f io.ReaderAt, size int64, root, path string)
 		h.ParentSession = from
 		h.SeedLength, err = seed(ctx, f, size, reader.Source{Agent: session.Kimi, Root: root, Path: path})
 	}
+	if old := jsonl.Field(jsonl.Field(st, "custom"), "kimi_cli_session_id"); err == nil && h.ParentSession == "" && jsonl.Filled(old) {
+		h.ParentSession = session.ID(jsonl.Text(old))
+		h.SeedLength, err = imported(ctx, f, size, jsonl.Field(jsonl.Field(st, "custom"), "imported_at"), reader.Source{Agent: session.Kimi, Root: root, Path: path})
+	}
 	return h, err
+}
+
+// imported counts the events of a session that were taken over from the client in
+// Python: those of the records before the first that is as new as that.
+func imported(ctx context.Context, f io.ReaderAt, size int64, when []byte, src reader.Source) (int64, error) {
+	at, ok := jsonl.Instant(when)
+	if !ok {
+		return 0, nil
+	}
+	end := int64(0)
+	_, err := linelog.Each(ctx, f, 0, size, func(r *linelog.Record) (bool, error) {
+		made, _ := jsonl.Natural(r.X.Field(r.Value, "time")) // what was taken over has its old time, or none
+		if made >= at.UnixMilli() {
+			return false, nil
+		}
+		end = r.End
+		return true, nil
+	})
+	if err != nil || end == 0 {
+		return 0, err
+	}
+	return (&linelog.Format{New: decoderOf}).Count(ctx, f, src, end)
 }
 
 func childID(own session.ID, agent string) session.ID {

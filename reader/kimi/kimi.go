@@ -41,6 +41,7 @@ const (
 	indexName   = "session_index.jsonl"
 	agentPrefix = "agent-"
 	idPrefix    = "session_"
+	oldPrefix   = "ses_" // before, and of sessions that were taken over
 )
 
 // Reader reads Kimi Code's sessions. It holds nothing between calls.
@@ -122,7 +123,7 @@ func kindIf(ok bool, kind reader.Kind) reader.Kind {
 // that it belongs to.
 func (*Reader) ResumeCommand(h session.Header) string {
 	id, _, _ := strings.Cut(string(h.ID), "/")
-	if !strings.HasPrefix(id, idPrefix) {
+	if !strings.HasPrefix(id, idPrefix) && !strings.HasPrefix(id, oldPrefix) {
 		return "" // those of the client in Python, which is no more
 	}
 	return reader.ShellCommand(h.Cwd, "kimi", "--session", id)

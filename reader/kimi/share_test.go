@@ -134,3 +134,27 @@ func TestPythonRevert(t *testing.T) {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
+
+// A session that Kimi Code took over names the one that it was, and what was there
+// then is inherited. Its state as the migration of kimi-code writes it.
+func TestTakenOver(t *testing.T) {
+	old := func(text string) string {
+		return `{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"` + text + `"}]}}`
+	}
+	text := strings.Join([]string{
+		`{"type":"metadata","protocol_version":"1.0","created_at":1767258000000}`, old("one"), strings.Replace(old("two"), `}}`, `},"time":1767258000000}`, 1), user("of today"),
+	}, "\n") + "\n"
+	state := `{"id":"ses_0b2e9f6c-1","cwd":"/srv/app","custom":{"imported_from_kimi_cli":true,"kimi_cli_session_id":"0b2e9f6c-1","imported_at":"2026-01-01T09:00:00.500Z"}}`
+	src := source(t, rel, text, state)
+	want := session.Header{Agent: session.Kimi, ID: "ses_0b2e9f6c-1", CreatedAt: nine, Cwd: "/srv/app", ParentSession: "0b2e9f6c-1", SeedLength: 2}
+	if src.Header != want {
+		t.Errorf("header %+v", src.Header)
+	}
+	if got := New().ResumeCommand(src.Header); got != "cd /srv/app && kimi --session ses_0b2e9f6c-1" {
+		t.Errorf("resume: %s", got)
+	}
+	state = strings.Replace(state, `,"imported_at":"2026-01-01T09:00:00.500Z"`, "", 1)
+	if h := source(t, rel, text, state).Header; h.ParentSession != "0b2e9f6c-1" || h.SeedLength != 0 {
+		t.Errorf("header %+v", h)
+	}
+}
