@@ -113,6 +113,8 @@ var chinese = map[string]string{
 	"what a rewind cut off; releases 0.0.3":                             "被回退截掉的内容；0.0.3 版",
 	"2.1.0":                                                             "2.1.0",
 	"subagents, compactions, undone turns":                              "子智能体、上下文压缩、撤销的回合",
+	"2.1.0; the client in Python by its source":                         "2.1.0；Python 版客户端依据其源码",
+	"which sessions are open; times of messages of the Python client":   "哪些会话正开着；Python 版客户端的消息时间",
 	"which sessions are open; the Python client":                        "哪些会话正开着；Python 版客户端",
 	"editor and agent, by description":                                  "编辑器和 agent，依据说明",
 	"SQLite; JSON lines, JSON, text":                                    "SQLite；JSON Lines、JSON、纯文本",
