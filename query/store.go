@@ -208,6 +208,14 @@ type Snapshot interface {
 	Close() error
 }
 
+// Bounded is implemented by snapshots that may count a common phrase in the newest
+// of their documents alone.
+type Bounded interface {
+	// Since returns from which time on documents were counted of some phrase that
+	// was asked about since the snapshot was opened, in epoch milliseconds; 0: all were.
+	Since() int64
+}
+
 // Log is what a shard knows of one session's events, beyond its documents.
 type Log interface {
 	// States returns who shadows whom: runs of surface events, ascending and

@@ -9,18 +9,22 @@ import (
 )
 
 func TestSuiteOnDisk(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Store { return openAt(t, filepath.Join(t.TempDir(), "index")) })
+	open := func(t *testing.T) *Index { return openAt(t, filepath.Join(t.TempDir(), "index")) }
+	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t) })
+	storetest.RunCatalog(t, func(t *testing.T) storetest.Local { return open(t) })
 }
 
 func TestSuiteInMemory(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Store {
+	open := func(t *testing.T) *Index {
 		x, err := OpenMemory(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { x.Close() })
 		return x
-	})
+	}
+	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t) })
+	storetest.RunCatalog(t, func(t *testing.T) storetest.Local { return open(t) })
 }
 
 // openAt opens an index that is closed when the test ends.

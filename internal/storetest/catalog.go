@@ -16,14 +16,14 @@ func p(elements ...string) string {
 	return string(filepath.Separator) + filepath.Join(elements...)
 }
 
-func update(t *testing.T, s Store, change ingest.CatalogChange) {
+func update(t *testing.T, s Local, change ingest.CatalogChange) {
 	t.Helper()
 	if err := s.Update(t.Context(), change); err != nil {
 		t.Fatalf("update: %v", err)
 	}
 }
 
-func testCatalog(t *testing.T, s Store) {
+func testCatalog(t *testing.T, s Local) {
 	root := p("root")
 	child := header("child")
 	child.ParentSession, child.SeedLength = "parent", 4
@@ -72,6 +72,20 @@ func testCatalog(t *testing.T, s Store) {
 		known[i] = query.Known{Header: files[i].Header, Path: files[i].Path}
 	}
 	known[3].Problem = &query.Problem{Code: fault.Persistence, Line: 2, Offset: 30, Reason: "bad"}
+	testHeaders(t, s, known)
+	testShelves(t, s)
+
+	files[4].Pending, files[4].Header = false, header("late")
+	update(t, s, ingest.CatalogChange{Files: files[4:]})
+	same(t, "a header that came late", must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Path: &path})), files[4:])
+	same(t, "pending", must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Pending: true})), []ingest.FileRow(nil))
+}
+
+// testHeaders asks for the headers of four sources, by path: the parent, its child,
+// one of the parent's id in no workspace, and one that has a problem.
+func testHeaders(t *testing.T, s Store, known []query.Known) {
+	t.Helper()
+	at := home
 	id, none, empty := session.ID("parent"), session.ID("none"), session.ID("")
 	for _, c := range []struct {
 		name  string
@@ -90,18 +104,47 @@ func testCatalog(t *testing.T, s Store) {
 	} {
 		same(t, "headers: "+c.name, must[[]query.Known](t)(s.Headers(t.Context(), c.which)), c.want)
 	}
+}
 
-	testShelves(t, s)
+// testStoredHeaders puts sessions instead of files.
+func testStoredHeaders(t *testing.T, s Store) {
+	child := header("child")
+	child.ParentSession, child.SeedLength = "parent", 4
+	elsewhere := header("parent")
+	elsewhere.Cwd = ""
+	stored := []ingest.Stored{ // by source
+		{Source: p("root", "a"), Header: header("parent")},
+		{Source: p("root", "b", "child"), Header: child},
+		{Source: p("root", "b", "else"), Header: elsewhere},
+		{
+			Source: p("root", "c"), Header: header("broken"),
+			Problem: &reader.Problem{Code: fault.Persistence, Path: p("root", "c"), Line: 2, Offset: 30, Reason: "bad"},
+		},
+	}
+	var known []query.Known
+	for _, i := range []int{3, 1, 2, 0} { // in no order
+		err := s.Write(t.Context(), stored[i].Header.Cwd, func(w ingest.Writer) error { return w.Put(t.Context(), &stored[i]) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range stored {
+		known = append(known, query.Known{Header: stored[i].Header, Path: stored[i].Source})
+	}
+	known[3].Problem = &query.Problem{Code: fault.Persistence, Line: 2, Offset: 30, Reason: "bad"}
+	testHeaders(t, s, known)
 
-	files[4].Pending, files[4].Header = false, header("late")
-	update(t, s, ingest.CatalogChange{Files: files[4:]})
-	same(t, "a header that came late", must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Path: &path})), files[4:])
-	same(t, "pending", must[[]ingest.FileRow](t)(s.Files(t.Context(), ingest.FileLookup{Pending: true})), []ingest.FileRow(nil))
+	// What was found out of a log is part of its header.
+	stored[0].Fork = ingest.Fork{Parent: "older", Seed: 3, CreatedAt: 1_700_000_000_100}
+	write(t, s, func(w ingest.Writer) error { return w.Put(t.Context(), &stored[0]) })
+	older := session.ID("older")
+	known[0].Header = stored[0].Fork.Apply(stored[0].Header)
+	same(t, "headers: a parent that was found out", must[[]query.Known](t)(s.Headers(t.Context(), query.Lookup{Parent: &older})), known[:1])
 }
 
 // testShelves adds two shelves and what is on them, asks for them, and takes them
 // out again.
-func testShelves(t *testing.T, s Store) {
+func testShelves(t *testing.T, s Local) {
 	root := p("shelves")
 	row := func(path string) ingest.FileRow {
 		return ingest.FileRow{Path: path, Root: root, Folder: root, Agent: session.DSH}
@@ -145,7 +188,7 @@ func testShelves(t *testing.T, s Store) {
 	update(t, s, ingest.CatalogChange{RemoveFiles: gone})
 }
 
-func testCatalogRemovals(t *testing.T, s Store) {
+func testCatalogRemovals(t *testing.T, s Local) {
 	var change ingest.CatalogChange
 	for _, dir := range []string{"x", "x!", "x0", "xy", "X", "x%", "x_"} {
 		for _, folder := range []string{p("r", dir), p("r", dir, "sub")} {

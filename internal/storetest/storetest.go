@@ -21,11 +21,29 @@ import (
 // Store is what the suite needs: the engine's and ingest's view of one index.
 type Store interface {
 	query.Store
-	ingest.Catalog
 	ingest.Shards
 }
 
-// Run tests a store. open returns an empty one and closes it when t ends.
+// Local is a store beside the agents' folders, which has a catalog of them as well.
+type Local interface {
+	Store
+	ingest.Catalog
+}
+
+// RunCatalog tests the catalog of a store, and what it says of headers.
+func RunCatalog(t *testing.T, open func(t *testing.T) Local) {
+	t.Run("catalog lookups", func(t *testing.T) { testCatalog(t, open(t)) })
+	t.Run("catalog removals", func(t *testing.T) { testCatalogRemovals(t, open(t)) })
+}
+
+// RunHeaders tests a store without a catalog, which says of its sessions' headers
+// what a catalog says of files.
+func RunHeaders(t *testing.T, open func(t *testing.T) Store) {
+	t.Run("headers", func(t *testing.T) { testStoredHeaders(t, open(t)) })
+}
+
+// Run tests what every store must do. open returns an empty one and closes it when
+// t ends.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for _, c := range []struct {
 		name string
@@ -53,8 +71,6 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"citations", testCitations},
 		{"checkpoints", testCheckpoints},
 		{"checkpoints with states", testStates},
-		{"catalog lookups", testCatalog},
-		{"catalog removals", testCatalogRemovals},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}

@@ -1,0 +1,323 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
+)
+
+// orderBits is the room for the nodes of one select in a position key
+// (session.Fold): an event's own key is its seq shifted by it.
+const orderBits = 20
+
+func defaultOrder(seq int64) int64 { return seq << orderBits }
+
+// surface is the surface events of a session, ascending: their seqs and numbers.
+type surface struct {
+	seqs []int64
+	ns   []int32
+}
+
+// run is all surface events from first to last.
+type run struct{ first, last int64 }
+
+// surfaceOf returns the surface events of a session, from the database once a
+// transaction.
+func (w *Writer) surfaceOf(ctx context.Context, num int64) (*surface, error) {
+	if s := w.surfaces[num]; s != nil {
+		return s, nil
+	}
+	s := &surface{}
+	rows, err := w.tx.Query(ctx, `SELECT seq, n FROM yore.document WHERE ws_key = $1 AND num = $2 AND flags & 1 <> 0 ORDER BY n`, w.key, num)
+	if err != nil {
+		return nil, err
+	}
+	var seq int64
+	var n int32
+	if _, err = pgx.ForEachRow(rows, []any{&seq, &n}, func() error {
+		s.seqs, s.ns = append(s.seqs, seq), append(s.ns, n)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	w.surfaces[num] = s
+	return s, nil
+}
+
+// runs says seqs of surface events, in their order, as runs. A seq that is no
+// surface event stands alone.
+func (s *surface) runs(seqs []int64) (out []run) {
+	for i := 0; i < len(seqs); {
+		one := run{seqs[i], seqs[i]}
+		at, ok := slices.BinarySearch(s.seqs, seqs[i])
+		for i++; ok && i < len(seqs) && at+1 < len(s.seqs) && s.seqs[at+1] == seqs[i]; i++ {
+			at++
+			one.last = seqs[i]
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// before and after return the surface event next to a seq.
+func (s *surface) before(seq int64) (int64, bool) {
+	at, _ := slices.BinarySearch(s.seqs, seq)
+	if at == 0 {
+		return 0, false
+	}
+	return s.seqs[at-1], true
+}
+
+func (s *surface) after(seq int64) (int64, bool) {
+	at, ok := slices.BinarySearch(s.seqs, seq)
+	if ok {
+		at++
+	}
+	if at == len(s.seqs) {
+		return 0, false
+	}
+	return s.seqs[at], true
+}
+
+// changeSurface applies removals and returns event by event: what one event takes
+// out a later one of the same batch may bring back, and the reverse.
+func (w *Writer) changeSurface(ctx context.Context, num int64, b *ingest.Batch) error {
+	if len(b.Removals)+len(b.Restored) == 0 {
+		return nil
+	}
+	s, err := w.surfaceOf(ctx, num)
+	if err != nil {
+		return err
+	}
+	restored := b.Restored
+	for i := range b.Removals {
+		removal := &b.Removals[i]
+		// A node that comes back carries a key made of the seq that brought it.
+		early := 0
+		for early < len(restored) && restored[early].Order>>orderBits < removal.By {
+			early++
+		}
+		if err := w.restore(ctx, num, s, restored[:early]); err != nil {
+			return err
+		}
+		restored = restored[early:]
+		if err := w.remove(ctx, num, s, removal); err != nil {
+			return err
+		}
+	}
+	return w.restore(ctx, num, s, restored)
+}
+
+// remove records what an event took out: for ever in surface order, and as the
+// present state.
+func (w *Writer) remove(ctx context.Context, num int64, s *surface, r *ingest.Removal) error {
+	var b pgx.Batch
+	for n, one := range s.runs(r.Seqs) {
+		b.Queue(`INSERT INTO yore.removed (ws_key, num, by, n, first, last) VALUES ($1, $2, $3, $4, $5, $6)`, w.key, num, r.By, n, one.first, one.last)
+		b.Queue(putShadow, w.key, num, one.first, one.last, r.By)
+	}
+	return w.send(ctx, &b)
+}
+
+const putShadow = `INSERT INTO yore.shadow (ws_key, num, first, last, by) VALUES ($1, $2, $3, $4, $5)`
+
+func (w *Writer) send(ctx context.Context, b *pgx.Batch) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	w.changed = true
+	return w.tx.SendBatch(ctx, b).Close()
+}
+
+// restore gives nodes their new keys and takes them out of the shadow runs.
+func (w *Writer) restore(ctx context.Context, num int64, s *surface, nodes []session.Node) error {
+	for len(nodes) > 0 {
+		// One select at a time: two may bring back the same node.
+		by, n := nodes[0].Order>>orderBits, 0
+		var seqs []int64
+		var keys pgx.Batch
+		for ; n < len(nodes) && nodes[n].Order>>orderBits == by; n++ {
+			seqs = append(seqs, nodes[n].Seq)
+			if at, ok := slices.BinarySearch(s.seqs, nodes[n].Seq); ok {
+				keys.Queue(putPosition, w.key, num, s.ns[at], nodes[n].Order)
+			}
+		}
+		nodes = nodes[n:]
+		if err := w.send(ctx, &keys); err != nil {
+			return err
+		}
+		slices.Sort(seqs)
+		if err := w.lift(ctx, num, s, s.runs(seqs)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lift takes runs of surface events out of the shadow runs that overlap them.
+func (w *Writer) lift(ctx context.Context, num int64, s *surface, runs []run) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	shadows, err := shadowsOf(ctx, w.tx, w.key, num)
+	if err != nil {
+		return err
+	}
+	var b pgx.Batch
+	for _, out := range runs {
+		kept := shadows[:0:0]
+		for _, one := range shadows {
+			if one.To < out.first || one.From > out.last {
+				kept = append(kept, one)
+				continue
+			}
+			b.Queue(`DELETE FROM yore.shadow WHERE ws_key = $1 AND num = $2 AND first = $3`, w.key, num, one.From)
+			if last, ok := s.before(out.first); ok && one.From < out.first && last >= one.From {
+				kept = append(kept, query.Shadow{From: one.From, To: last, By: one.By})
+				b.Queue(putShadow, w.key, num, one.From, last, one.By)
+			}
+			if first, ok := s.after(out.last); ok && one.To > out.last && first <= one.To {
+				kept = append(kept, query.Shadow{From: first, To: one.To, By: one.By})
+				b.Queue(putShadow, w.key, num, first, one.To, one.By)
+			}
+		}
+		shadows = kept
+	}
+	return w.send(ctx, &b)
+}
+
+// shadowsOf returns the present shadow runs of a session, ascending.
+func shadowsOf(ctx context.Context, tx pgx.Tx, key, num int64) ([]query.Shadow, error) {
+	rows, err := tx.Query(ctx, `SELECT first, last, by FROM yore.shadow WHERE ws_key = $1 AND num = $2 ORDER BY first`, key, num)
+	if err != nil {
+		return nil, err
+	}
+	var all []query.Shadow
+	var s query.Shadow
+	_, err = pgx.ForEachRow(rows, []any{&s.From, &s.To, &s.By}, func() error {
+		all = append(all, s)
+		return nil
+	})
+	return all, err
+}
+
+// restoreBehind takes back what events from a seq on did to the surface, and what
+// they cite. Such events are provisional, and append.
+func (w *Writer) restoreBehind(ctx context.Context, num, first int64) error {
+	for _, table := range []string{"removed", "shadow", "citation"} {
+		if err := w.exec(ctx, `DELETE FROM yore.`+table+` WHERE ws_key = $1 AND num = $2 AND by >= $3`, w.key, num, first); err != nil {
+			return err
+		}
+	}
+	return w.exec(ctx, `DELETE FROM yore.checkpoint WHERE ws_key = $1 AND num = $2 AND seq >= $3`, w.key, num, first)
+}
+
+// addCitations records who cites whom. Sources are taken as a set: the event's own
+// record keeps their order.
+func (w *Writer) addCitations(ctx context.Context, num int64, citations []ingest.Citation) error {
+	var b pgx.Batch
+	for i := range citations {
+		sources := slices.Sorted(slices.Values(citations[i].Sources))
+		for len(sources) > 0 {
+			var s *surface
+			if len(sources) > 1 && sources[1] != sources[0]+1 {
+				var err error
+				if s, err = w.surfaceOf(ctx, num); err != nil {
+					return err
+				}
+			}
+			one, n, whole := citationRun(s, sources)
+			sources = sources[n:]
+			level := int16(bits.Len64(uint64(one.last - one.first)))
+			b.Queue(`INSERT INTO yore.citation (ws_key, num, level, first, by, last, whole) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+				w.key, num, level, one.first, citations[i].By, one.last, whole)
+		}
+	}
+	return w.send(ctx, &b)
+}
+
+// citationRun returns the longest run at the start of ascending seqs, how many of
+// them it holds, and whether it is one of surface events (of s, which may be nil).
+func citationRun(s *surface, seqs []int64) (one run, n int, whole bool) {
+	for n = 1; n < len(seqs) && seqs[n] == seqs[n-1]+1; n++ {
+	}
+	one = run{seqs[0], seqs[n-1]}
+	if n == len(seqs) || s == nil {
+		return one, n, false
+	}
+	at, ok := slices.BinarySearch(s.seqs, seqs[0])
+	count := 0
+	for ; ok && count < len(seqs) && at+count < len(s.seqs) && s.seqs[at+count] == seqs[count]; count++ {
+	}
+	if count > n {
+		return run{seqs[0], seqs[count-1]}, count, true
+	}
+	return one, n, false
+}
+
+// node is a surface event as the database knows it.
+type node struct {
+	session.Node
+	provisional bool
+}
+
+// nodesOf returns every surface event of a session: current ones in order, then
+// shadowed ones by seq.
+func nodesOf(ctx context.Context, tx pgx.Tx, key, num int64) ([]node, error) {
+	shadows, err := shadowsOf(ctx, tx, key, num)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, `SELECT d.seq, d.kind, d.own, d.flags, p.key FROM yore.document d
+		LEFT JOIN yore.position p ON p.ws_key = d.ws_key AND p.num = d.num AND p.n = d.n
+		WHERE d.ws_key = $1 AND d.num = $2 AND d.flags & 1 <> 0 ORDER BY d.n`, key, num)
+	if err != nil {
+		return nil, err
+	}
+	var current, shadowed []node
+	var seq, own int64
+	var kind []byte
+	var flags int16
+	var order *int64
+	_, err = pgx.ForEachRow(rows, []any{&seq, &kind, &own, &flags, &order}, func() error {
+		one := node{session.Node{Seq: seq, Type: string(kind), Order: defaultOrder(seq), By: shadower(shadows, seq)}, flags&flagProvisional != 0}
+		if flags&flagNative == 0 {
+			one.Sameness = uint64(own)
+		}
+		if order != nil {
+			one.Order = *order
+		}
+		if one.By < 0 {
+			current = append(current, one)
+		} else {
+			shadowed = append(shadowed, one)
+		}
+		return nil
+	})
+	slices.SortStableFunc(current, func(a, b node) int { return cmp.Compare(a.Order, b.Order) })
+	return append(current, shadowed...), err
+}
+
+// shadower returns who shadows the event at seq, -1 if nobody.
+func shadower(all []query.Shadow, seq int64) int64 {
+	i, found := slices.BinarySearchFunc(all, seq, func(s query.Shadow, seq int64) int {
+		switch {
+		case s.To < seq:
+			return -1
+		case s.From > seq:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return -1
+	}
+	return all[i].By
+}
