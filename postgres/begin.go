@@ -40,11 +40,11 @@ var (
 	writing = pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 )
 
-// stepDown narrows a transaction. Plans are small and short: compiling them costs
-// more than it saves. A bitmap that does not fit into memory would have every
+// stepDown narrows a transaction. Plans are small and short: compiling them, or
+// starting processes for them, costs more than it saves. A bitmap that does not fit into memory would have every
 // document of a page taken apart again.
 const stepDown = `SELECT set_config('role', '` + servingRole + `', true), set_config('yore.tenant', $1, true), set_config('yore.ws_keys', $2, true),
-	set_config('jit', 'off', true), set_config('work_mem', '64MB', true), set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true)`
+	set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true), set_config('work_mem', '64MB', true), set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true)`
 
 // begin opens a narrowed transaction on a connection.
 func (d *Database) begin(ctx context.Context, c *pgxpool.Conn, how pgx.TxOptions, r reach) (pgx.Tx, error) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -30,11 +31,9 @@ func (l *log) States(ctx context.Context) (all []query.Shadow, err error) {
 // Surface returns the current list, closing records included.
 func (l *log) Surface(ctx context.Context) (list []int64, err error) {
 	err = l.s.read(ctx, func(tx pgx.Tx) error {
-		nodes, err := nodesOf(ctx, tx, l.s.key, l.num)
-		for _, n := range nodes {
-			if n.By < 0 {
-				list = append(list, n.Seq)
-			}
+		all, err := standing(ctx, tx, l.s.key, l.num, 0, math.MaxInt64)
+		for _, n := range all {
+			list = append(list, n.Seq)
 		}
 		return err
 	})

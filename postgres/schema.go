@@ -63,6 +63,7 @@ CREATE TABLE yore.chunk (
 	PRIMARY KEY (ws_key, num, first)
 )%[1]s;
 CREATE TABLE yore.position (ws_key bigint, num bigint, n int, key bigint NOT NULL, PRIMARY KEY (ws_key, num, n));
+CREATE INDEX position_key ON yore.position (ws_key, num, key);
 CREATE TABLE yore.removed (
 	ws_key bigint, num bigint, by bigint, n int, first bigint NOT NULL, last bigint NOT NULL, PRIMARY KEY (ws_key, num, by, n)
 );

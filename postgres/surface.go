@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"math/bits"
 	"slices"
@@ -260,64 +259,4 @@ func citationRun(s *surface, seqs []int64) (one run, n int, whole bool) {
 		return run{seqs[0], seqs[count-1]}, count, true
 	}
 	return one, n, false
-}
-
-// node is a surface event as the database knows it.
-type node struct {
-	session.Node
-	provisional bool
-}
-
-// nodesOf returns every surface event of a session: current ones in order, then
-// shadowed ones by seq.
-func nodesOf(ctx context.Context, tx pgx.Tx, key, num int64) ([]node, error) {
-	shadows, err := shadowsOf(ctx, tx, key, num)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := tx.Query(ctx, `SELECT d.seq, d.kind, d.own, d.flags, p.key FROM yore.document d
-		LEFT JOIN yore.position p ON p.ws_key = d.ws_key AND p.num = d.num AND p.n = d.n
-		WHERE d.ws_key = $1 AND d.num = $2 AND d.flags & 1 <> 0 ORDER BY d.n`, key, num)
-	if err != nil {
-		return nil, err
-	}
-	var current, shadowed []node
-	var seq, own int64
-	var kind []byte
-	var flags int16
-	var order *int64
-	_, err = pgx.ForEachRow(rows, []any{&seq, &kind, &own, &flags, &order}, func() error {
-		one := node{session.Node{Seq: seq, Type: string(kind), Order: defaultOrder(seq), By: shadower(shadows, seq)}, flags&flagProvisional != 0}
-		if flags&flagNative == 0 {
-			one.Sameness = uint64(own)
-		}
-		if order != nil {
-			one.Order = *order
-		}
-		if one.By < 0 {
-			current = append(current, one)
-		} else {
-			shadowed = append(shadowed, one)
-		}
-		return nil
-	})
-	slices.SortStableFunc(current, func(a, b node) int { return cmp.Compare(a.Order, b.Order) })
-	return append(current, shadowed...), err
-}
-
-// shadower returns who shadows the event at seq, -1 if nobody.
-func shadower(all []query.Shadow, seq int64) int64 {
-	i, found := slices.BinarySearchFunc(all, seq, func(s query.Shadow, seq int64) int {
-		switch {
-		case s.To < seq:
-			return -1
-		case s.From > seq:
-			return 1
-		}
-		return 0
-	})
-	if !found {
-		return -1
-	}
-	return all[i].By
 }

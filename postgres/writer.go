@@ -11,7 +11,6 @@ import (
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/ingest"
-	"github.com/yorehq/yore/session"
 )
 
 // Writer changes a workspace within one transaction that holds its write lock.
@@ -28,8 +27,6 @@ type Writer struct {
 	surfaces map[int64]*surface // of sessions, once they were needed
 	fold     []byte             // room for the fold of texts
 }
-
-var _ ingest.Writer = (*Writer)(nil)
 
 // maxBatchID is the longest id of a batch, in bytes.
 const maxBatchID = 256
@@ -302,23 +299,4 @@ func (w *Writer) Holders(ctx context.Context, natives []uint64) (found []ingest.
 		return nil
 	})
 	return found, err
-}
-
-// Surface returns the current events in order, then the shadowed ones; none that
-// is provisional.
-func (w *Writer) Surface(ctx context.Context, num int64) ([]session.Node, error) {
-	if w.tx == nil {
-		return nil, fmt.Errorf("%w: the transaction is over", fault.IndexFailed)
-	}
-	all, err := nodesOf(ctx, w.tx, w.key, num)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]session.Node, 0, len(all))
-	for _, n := range all {
-		if !n.provisional {
-			out = append(out, n.Node)
-		}
-	}
-	return out, nil
 }

@@ -118,6 +118,7 @@ func (e *Engine) facets(ctx context.Context, req SessionSearch, zone *time.Locat
 		return time.UnixMilli(h.doc.Time).In(zone).Format(time.DateOnly), nil
 	})
 	slices.SortFunc(f.Days, func(a, b Facet) int { return cmp.Compare(a.Value, b.Value) })
+	vs.bound(&f.Coverage)
 	return f, err
 }
 

@@ -122,3 +122,12 @@ func (vs views) cover(c *session.Coverage, chosen *sieve) {
 		}
 	}
 }
+
+// bound adds, behind a search, from when on its common words were counted.
+func (vs views) bound(c *session.Coverage) {
+	for _, v := range vs {
+		if b, ok := v.snap.(Bounded); ok {
+			c.Since = max(c.Since, b.Since())
+		}
+	}
+}

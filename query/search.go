@@ -89,6 +89,7 @@ func (e *Engine) searchSessions(ctx context.Context, req SessionSearch) (page Se
 	if err != nil {
 		return page, err
 	}
+	vs.bound(&page.Coverage)
 	for i := offset; i < min(len(ranked), offset+req.Limit); i++ {
 		best, err := e.eventHit(ctx, s, ranked[i], i >= literal)
 		if err != nil {

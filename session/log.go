@@ -47,4 +47,9 @@ type Coverage struct {
 	Damaged    int  // of these, searched only up to a damaged place in their logs
 	Clipped    int  // texts in the scope that are longer than what is searchable
 	Stale      bool // another process was bringing the index up to date; newer events exist
+
+	// Since is from which time on events were counted that hold a common word or
+	// phrase of the search, in epoch milliseconds; 0: all were. A team's server
+	// counts such words in its newest events alone.
+	Since int64
 }

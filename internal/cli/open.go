@@ -318,5 +318,5 @@ func (a *app) noteMasked(n int) {
 
 // covered remembers what an answer may have missed.
 func (a *app) covered(c session.Coverage) {
-	a.partial = a.partial || c.Behind > 0 || c.Unreadable > 0 || c.Damaged > 0 || c.Clipped > 0 || c.Stale
+	a.partial = a.partial || c.Behind > 0 || c.Unreadable > 0 || c.Damaged > 0 || c.Clipped > 0 || c.Since != 0 || c.Stale
 }

@@ -246,24 +246,29 @@ func WindowJSON(w query.Window) []byte {
 
 // CoverageJSON is
 //
-//	{"coverage":{"sessions","behind","unreadable","damaged"?,"clipped"?,"stale":bool},"more":bool,"masked"?}
+//	{"coverage":{"sessions","behind","unreadable","damaged"?,"clipped"?,"since"?,"stale":bool},"more":bool,"masked"?}
 //
 // the last line of a search's output. masked is how many credentials are masked
 // in all lines before it.
 func CoverageJSON(c session.Coverage, more bool, masked int) []byte {
 	type coverage struct {
-		Sessions   int  `json:"sessions"`
-		Behind     int  `json:"behind"`
-		Unreadable int  `json:"unreadable"`
-		Damaged    int  `json:"damaged,omitempty"` // if there are any: sessions searched up to a damaged place
-		Clipped    int  `json:"clipped,omitempty"` // if there are any: events searched in part
-		Stale      bool `json:"stale"`
+		Sessions   int    `json:"sessions"`
+		Behind     int    `json:"behind"`
+		Unreadable int    `json:"unreadable"`
+		Damaged    int    `json:"damaged,omitempty"` // if there are any: sessions searched up to a damaged place
+		Clipped    int    `json:"clipped,omitempty"` // if there are any: events searched in part
+		Since      string `json:"since,omitempty"`   // if common words were counted in newer events alone: from when on
+		Stale      bool   `json:"stale"`
+	}
+	since := ""
+	if c.Since != 0 {
+		since = Time(c.Since)
 	}
 	return encode(struct {
 		Coverage coverage `json:"coverage"`
 		More     bool     `json:"more"`
 		Masked   int      `json:"masked,omitempty"`
-	}{coverage{c.Sessions, c.Behind, c.Unreadable, c.Damaged, c.Clipped, c.Stale}, more, masked})
+	}{coverage{c.Sessions, c.Behind, c.Unreadable, c.Damaged, c.Clipped, since, c.Stale}, more, masked})
 }
 
 // encode cannot fail: the forms above hold strings, numbers and valid JSON only.

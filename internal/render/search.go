@@ -194,6 +194,9 @@ func CoverageText(c session.Coverage) string {
 	if c.Clipped > 0 {
 		fmt.Fprintf(&b, "%s searched only in the first part of the text.\n", count(c.Clipped, "very long event"))
 	}
+	if c.Since != 0 {
+		fmt.Fprintf(&b, "Words that are common in the history were counted only in events since %s: rarer words are looked for in all.\n", Time(c.Since))
+	}
 	if c.Stale {
 		b.WriteString("Newer events exist that are not indexed yet: repeat the call to search them.\n")
 	}
