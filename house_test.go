@@ -74,6 +74,11 @@ var layers = []row{
 	{pkg: "internal/tui", may: []string{"authz", "query", "internal/render", "session", "fault"}},
 	{pkg: ".", may: []string{all, "not postgres", "not internal/web", "not internal/tui"}},
 	{pkg: "internal/mcpserver", may: []string{"toolset", "authz", "internal/identity", "internal/spill", "session", "fault"}},
+	{pkg: "internal/team", may: []string{"toolset", "session", "fault"}},
+	{pkg: "internal/push", may: []string{"internal/team", "internal/archive", "internal/mask", "reader", "reader/archive", "session", "fault"}},
+	{pkg: "internal/serve", may: []string{
+		"toolset", "authz", "internal/render", "internal/mcpserver", "internal/identity", "internal/team", "postgres", "query", "internal/ingest", "internal/mask", "reader/archive", "session", "fault",
+	}},
 	{pkg: "internal/setup", may: []string{all}},
 	{pkg: "internal/demo", may: []string{all}},
 	{pkg: "internal/cli", may: []string{all}},

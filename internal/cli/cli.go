@@ -192,7 +192,7 @@ Exit codes: 0 answered (even if empty), 1 failed, 2 wrong usage or configuration
 	f.String("log-level", "", "`LEVEL` of what is logged to standard error: debug, info, warn or error (default warn)")
 	root.AddCommand(
 		a.tuiCommand(), a.searchCommand(), a.eventsCommand(), a.listCommand(), a.showCommand(), a.statsCommand(), a.readCommand(), a.traceCommand(), a.eventTraceCommand(),
-		a.indexCommand(), a.archiveCommand(), a.forgetCommand(), a.doctorCommand(), a.setupCommand(), a.mcpCommand(), a.webCommand(), a.demoCommand(), a.manCommand(), a.versionCommand(),
+		a.indexCommand(), a.archiveCommand(), a.forgetCommand(), a.pushCommand(), a.doctorCommand(), a.setupCommand(), a.mcpCommand(), a.serveCommand(), a.webCommand(), a.demoCommand(), a.manCommand(), a.versionCommand(),
 	)
 	a.offers(root)
 	return root

@@ -38,6 +38,7 @@ type settings struct {
 	inlineBytes *int // nil: by the client's name
 	spill       string
 	logLevel    slog.Level
+	team        teamSettings
 }
 
 // file is config.toml. It belongs to the user and is never looked for in a
@@ -55,6 +56,8 @@ type file struct {
 	Policy         *string             `toml:"workspace-policy"`
 	MaxInlineBytes *int                `toml:"max-inline-bytes"`
 	LogLevel       *string             `toml:"log-level"`
+	Team           teamFile            `toml:"team"`
+	Push           pushFile            `toml:"push"`
 }
 
 // layers answer for one setting after the other: a flag, then YORE_*, then the
@@ -64,6 +67,9 @@ type layers struct {
 	getenv func(string) string
 	path   string // of the file; "": there is none
 	file   map[string]string
+
+	names map[string]string // of workspaces, on the team's server
+	sent  []string          // workspaces that are sent there
 }
 
 // value returns a setting and who says so, for messages. What is no row of
@@ -167,6 +173,9 @@ func (a *app) configure(cmd *cobra.Command) (settings, error) {
 		s.policy = authz.Repository
 	}
 	s.inherited, s.network, s.snippet = inherited == "true", shared == "true", snippet
+	if s.team, err = l.teamSettings(); err != nil {
+		return s, err
+	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		s.spill = filepath.Join(cache, "yore-results")
 	}
@@ -238,6 +247,9 @@ func (l *layers) read(home string) (map[string][]string, error) {
 		if l.file["archive"], err = inHome(*f.Archive, home, "archive in "+path); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.takeTeam(&f, home); err != nil {
+		return nil, err
 	}
 	for agent, dirs := range f.Roots {
 		if !slices.Contains(readable(), agent) {

@@ -67,6 +67,9 @@ func (a *app) events(cmd *cobra.Command, o eventsOptions, id, text string, searc
 	if err != nil {
 		return err
 	}
+	if ours, err := a.teamEvents(ctx, o, id, text, search); ours {
+		return err
+	}
 	filter.Text = o.text
 	c, closing, err := a.open(ctx, o.scope)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/yorehq/yore/internal/identity"
 	"github.com/yorehq/yore/internal/mcpserver"
 	"github.com/yorehq/yore/internal/spill"
+	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/archive"
 	"github.com/yorehq/yore/session"
@@ -90,8 +91,14 @@ func (a *app) mcp(ctx context.Context, workspace string) (err error) {
 		}
 	}}
 	defer tools.wait()
+	all := mcpserver.Tools(tools)
+	if server, err := a.teamServer(); err != nil {
+		a.logger.Warn("the team's server is not asked", "error", err)
+	} else if server != nil {
+		all = &team.Tools{Local: tools, Server: server, Name: a.settings.team.name}
+	}
 	err = mcpserver.Serve(ctx, mcpserver.Options{
-		Tools: tools, Callers: resolver, Version: version(), MaxInlineBytes: a.settings.inlineBytes,
+		Tools: all, Callers: resolver, Version: version(), MaxInlineBytes: a.settings.inlineBytes,
 		Spill: spill.Policy{Dir: a.settings.spill}, Logger: a.logger,
 	}, a.in, a.raw)
 	return err

@@ -8,6 +8,7 @@ import (
 	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
+	"github.com/yorehq/yore/internal/team"
 )
 
 // readOptions are what `yore read` is asked.
@@ -64,6 +65,17 @@ func (a *app) read(cmd *cobra.Command, o readOptions, id, at string) error {
 		if !cmd.Flags().Changed("after") {
 			o.after = o.context
 		}
+	}
+	if _, ours := team.Split(id); ours {
+		seq, err := sequence(at)
+		switch {
+		case err != nil:
+			return err
+		case o.raw:
+			return a.teamRecord(cmd.Context(), id, seq)
+		}
+		_, err = a.fromTeam(cmd.Context(), id, "read", "session_event_read", map[string]any{"seq": seq, "before": o.before, "after": o.after}, o.json)
+		return err
 	}
 	return a.aim(cmd, o.scope, id, at, func(g *authz.Grant, seq int64) error {
 		w, err := g.Read(cmd.Context(), seq, o.before, o.after)
@@ -158,6 +170,9 @@ else, --format mermaid writes the source of one.`,
 			if err := o.check(); err != nil {
 				return err
 			}
+			if ours, err := a.fromTeam(cmd.Context(), args[0], "trace", "session_trace", map[string]any{}, o.format == "json"); ours {
+				return err
+			}
 			c, closing, err := a.open(cmd.Context(), o.scope)
 			if err != nil {
 				return err
@@ -192,6 +207,14 @@ draws a picture that needs nothing else, --format mermaid writes the source of o
 		Args: takes("SESSION", "SEQ"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
+				return err
+			}
+			if _, ours := team.Split(args[0]); ours {
+				seq, err := sequence(args[1])
+				if err != nil {
+					return err
+				}
+				_, err = a.fromTeam(cmd.Context(), args[0], "event-trace", "session_event_trace", map[string]any{"seq": seq}, o.format == "json")
 				return err
 			}
 			return a.aim(cmd, o.scope, args[0], args[1], func(g *authz.Grant, seq int64) error {

@@ -79,6 +79,7 @@ func (a *app) search(cmd *cobra.Command, o searchOptions, text string) (err erro
 	if err != nil {
 		return err
 	}
+	ask := a.alsoTeam(ctx, o, text, sessions, events)
 	progress, cleared := a.bar()
 	page, err := c.view.SearchSessions(ctx, query.SessionSearch{
 		Query: text, Match: a.settings.match, Order: a.settings.order, Sessions: sessions, Events: events,
@@ -96,6 +97,9 @@ func (a *app) search(cmd *cobra.Command, o searchOptions, text string) (err erro
 		err := a.emitMarked(render.SessionsText(render.Sessions{
 			Hits: page.Hits, Capped: page.More, Shared: page.Shared, Workspaces: o.scope.all, Coverage: page.Coverage, Resume: c.Resume,
 		}, 0), text)
+		if err == nil {
+			err = a.emitTeam(ask)
+		}
 		if err != nil || len(page.Hits) > 0 {
 			return err
 		}
@@ -105,6 +109,9 @@ func (a *app) search(cmd *cobra.Command, o searchOptions, text string) (err erro
 		if err := a.emitLine(render.SessionHitJSON(h, c.Resume(h.Info.Header))); err != nil {
 			return err
 		}
+	}
+	if err := a.emitTeamLines(ask); err != nil {
+		return err
 	}
 	return a.emitLine(render.CoverageJSON(page.Coverage, page.More, render.MaskedSessions(page.Hits)))
 }

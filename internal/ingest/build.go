@@ -19,7 +19,7 @@ const flushBytes = 8 << 20
 // Mapping names everything that shapes what a shard holds of a session: a
 // change of any makes it again.
 func Mapping(r reader.Reader) string {
-	return fmt.Sprintf("%s/%d fold/%d text/%d", r.Agent(), r.Version(), session.FoldVersion, document.Version)
+	return fmt.Sprintf("%s/%d %s", r.Agent(), r.Version(), textVersions())
 }
 
 // builder turns a run of a session's events into batches for its shard: it

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/yorehq/yore/internal/identity"
 	"github.com/yorehq/yore/toolset"
 )
@@ -43,7 +41,7 @@ func status(err error) int {
 }
 
 func serveLoopback(o Options, in io.Reader, out io.Writer) error {
-	h, err := overHTTP(o)
+	h, err := Handler(o)
 	if err != nil {
 		return err
 	}
@@ -67,18 +65,6 @@ func serveLoopback(o Options, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// overHTTP wraps the same server that speaks over streams.
-func overHTTP(o Options) (http.Handler, error) {
-	s, err := newServer(o, true)
-	if err != nil {
-		return nil, err
-	}
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
-	})
-	return http.NewCrossOriginProtection().Handler(h), nil
-}
-
 func TestOverHTTP(t *testing.T) {
 	remote := false
 	o := options(echo)
@@ -86,7 +72,7 @@ func TestOverHTTP(t *testing.T) {
 		remote = call.Remote
 		return identity.Caller{Workspace: "/w"}, nil
 	})
-	h, err := overHTTP(o)
+	h, err := Handler(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,25 @@
+package mcpserver
+
+import (
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Handler answers the protocol over streamable HTTP, one request at a time and
+// without sessions, in both eras. Who is calling is known before: the caller of
+// this package has checked it, and Callers repeats it. Pages of other origins are
+// refused. A text that is longer than a client takes stays whole: there is no
+// folder here that the client could read.
+func Handler(o Options) (http.Handler, error) {
+	s, err := newServer(o, true)
+	if err != nil {
+		return nil, err
+	}
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
+		// The SDK knows loopback addresses alone; the server in front knows its names.
+		DisableLocalhostProtection: true,
+	})
+	return http.NewCrossOriginProtection().Handler(h), nil
+}

@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/postgres"
+	"github.com/yorehq/yore/reader/archive"
+	"github.com/yorehq/yore/session"
+)
+
+// Database is package postgres as a Store, as Tokens and as Audit.
+type Database struct{ DB *postgres.Database }
+
+var (
+	_ Store  = Database{}
+	_ Tokens = Database{}
+	_ Audit  = Database{}
+)
+
+// History implements Store. Row-level security stands behind it: no transaction of
+// the history sees rows of other workspaces, whatever is asked.
+func (d Database) History(tenant string, workspaces []string) History {
+	return d.DB.Tenant(tenant).Within(workspaces)
+}
+
+// Apply implements Store.
+func (d Database) Apply(ctx context.Context, to Place, batch string, work func(Keeper) error) (uint64, bool, error) {
+	t := d.DB.Tenant(to.Tenant).Within([]string{to.Workspace}).As(to.Person)
+	return t.Apply(ctx, to.Workspace, batch, func(w *postgres.Writer) error { return work(keeper{w}) })
+}
+
+// Person implements Store.
+func (d Database) Person(ctx context.Context, at Place, key session.Key) (string, error) {
+	return d.DB.Tenant(at.Tenant).Within([]string{at.Workspace}).PersonOf(ctx, at.Workspace, key)
+}
+
+// keeper is a writer of the database as a Keeper.
+type keeper struct{ *postgres.Writer }
+
+var _ ingest.Writer = keeper{}
+
+// Keep implements Keeper.
+func (k keeper) Keep(ctx context.Context, num int64, pieces []archive.Piece) error {
+	var all []postgres.Event
+	for i := range pieces {
+		p := &pieces[i]
+		first := p.Event
+		n := first.Len()
+		if len(p.Times) > 0 {
+			first.Time = p.Times[0]
+		}
+		all = append(all, postgres.Event{Raw: session.Raw{Event: first, Native: p.Native[0]}, Span: n})
+		for m := int64(1); m < n; m++ {
+			member := session.Event{
+				Seq: first.Seq + m, Type: first.Type, Time: p.Times[m], Ignorable: first.Ignorable, Reconstructed: first.Reconstructed,
+			}
+			all = append(all, postgres.Event{Raw: session.Raw{Event: member, Native: p.Native[m]}, Span: 1})
+		}
+	}
+	return k.Writer.Keep(ctx, num, all)
+}
+
+// Principal implements Tokens.
+func (d Database) Principal(ctx context.Context, hash [32]byte) (Principal, error) {
+	t, ok, err := d.DB.TokenOf(ctx, hash)
+	if err != nil {
+		return Principal{}, err
+	}
+	if !ok || !t.Valid(time.Now()) {
+		return Principal{}, ErrNoToken
+	}
+	p := Principal{Token: t.ID, Tenant: t.Tenant, Person: t.Person, Workspaces: t.Workspaces}
+	for _, r := range t.Rights {
+		p.Read = p.Read || r == postgres.RightRead
+		p.Push = p.Push || r == postgres.RightPush
+		p.Metrics = p.Metrics || r == postgres.RightMetrics
+	}
+	return p, nil
+}
+
+// Record implements Audit.
+func (d Database) Record(ctx context.Context, r Record) error {
+	return d.DB.Record(ctx, postgres.Audit{At: r.Time, Token: r.Token, Tenant: r.Tenant, Person: r.Person, Action: r.Action, Detail: r.Detail})
+}
