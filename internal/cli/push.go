@@ -19,6 +19,7 @@ import (
 // pushOptions are what `yore push` is asked.
 type pushOptions struct {
 	preview, follow bool
+	again           bool
 	every           time.Duration
 	json            bool
 }
@@ -59,9 +60,10 @@ In the configuration file:
 	f := cmd.Flags()
 	f.BoolVar(&o.preview, "preview", false, "say what would be sent, and send nothing")
 	f.BoolVar(&o.follow, "follow", false, "go on until you stop it")
+	f.BoolVar(&o.again, "again", false, "compare every session with what the server has, for one that was set back to a backup")
 	f.DurationVar(&o.every, "every", 10*time.Second, "how often --follow looks for what is new, a `DURATION` from 1s on")
 	jsonFlag(cmd, &o.json)
-	cmd.MarkFlagsMutuallyExclusive("preview", "follow")
+	cmd.MarkFlagsMutuallyExclusive("preview", "follow", "again")
 	return cmd
 }
 
@@ -86,7 +88,7 @@ func (a *app) push(ctx context.Context, o pushOptions) error {
 		return err
 	}
 	p, err := push.New(push.Options{
-		Roots: roots, Workspaces: workspaces, Forgets: forgets(forgetList(a.logger)), Server: server, Dir: dir, Logger: a.logger,
+		Roots: roots, Workspaces: workspaces, Forgets: forgets(forgetList(a.logger)), Server: server, Dir: dir, Logger: a.logger, Again: o.again,
 	})
 	switch {
 	case err != nil:

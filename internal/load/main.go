@@ -4,6 +4,7 @@
 // too long, and by write-ahead logs, memory or descriptors that grow.
 //
 //	go run ./internal/load -for 10m
+//	go run ./internal/load -team -for 10m    a team's server instead (team.go)
 //
 // It builds the program and talks to it as agents do, over the Model Context
 // Protocol. It reads /proc of Linux for memory and descriptors.
@@ -30,13 +31,18 @@ func main() {
 	flag.DurationVar(&o.every, "every", 2*time.Millisecond, "how often a log grows by an event")
 	flag.IntVar(&o.sessions, "sessions", 200, "sessions that are there to begin with")
 	flag.DurationVar(&o.patience, "p99", time.Second, "the longest that one call in a hundred may take; 0: any")
+	teams := flag.Bool("team", false, "load a team's server")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	dir, err := os.MkdirTemp("", "yore-load-")
 	if err == nil {
 		o.dir = dir
-		err = o.run(ctx)
+		if *teams {
+			err = teamLoad{dir, o.length, 4, 4, o.sessions, o.patience}.run(ctx)
+		} else {
+			err = o.run(ctx)
+		}
 		err2 := os.RemoveAll(dir)
 		if err == nil {
 			err = err2
@@ -80,6 +86,15 @@ func (t *tally) count(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts[what]++
+}
+
+// rank is how long a share of the calls took at most.
+func (t *tally) rank(share float64) time.Duration {
+	if len(t.calls) == 0 {
+		return 0
+	}
+	slices.Sort(t.calls)
+	return t.calls[int(share*float64(len(t.calls)-1))]
 }
 
 func (o options) run(ctx context.Context) error {
@@ -136,13 +151,7 @@ func (o options) run(ctx context.Context) error {
 
 // judge prints what was measured and says what is wrong with it.
 func (o options) judge(t *tally, w *watched) error {
-	slices.Sort(t.calls)
-	rank := func(share float64) time.Duration {
-		if len(t.calls) == 0 {
-			return 0
-		}
-		return t.calls[int(share*float64(len(t.calls)-1))]
-	}
+	rank := t.rank
 	fmt.Printf("calls            %d, half under %v, 99 %% under %v, the longest %v\n", len(t.calls), rank(0.5), rank(0.99), rank(1))
 	for _, what := range slices.Sorted(keys(t.counts)) {
 		fmt.Printf("%-16s %d\n", what, t.counts[what])

@@ -32,6 +32,10 @@ type Options struct {
 	Dir        string            // where it is remembered what was sent; absolute
 	Logger     *slog.Logger      // nil discards
 
+	// Again compares every session with what the server has, whatever is remembered
+	// of it: the server may have been set back to a backup.
+	Again bool
+
 	// Patience is how long one stretch is sent again and again while the server
 	// cannot be reached or is busy; 0: 2 minutes.
 	Patience time.Duration

@@ -46,8 +46,10 @@ func (p *Pusher) open(ctx context.Context, o archive.Original) (*sending, error)
 		fresh.Host = p.Server.Host()
 	}
 	var err error
-	if s.known, err = p.memory.load(fresh); err != nil {
-		return nil, err
+	if s.known = fresh; !p.Again {
+		if s.known, err = p.memory.load(fresh); err != nil {
+			return nil, err
+		}
 	}
 	if s.title, err = o.Title(ctx); err != nil {
 		s.title = "" // it comes with the next growth

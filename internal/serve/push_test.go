@@ -111,6 +111,39 @@ func TestPush(t *testing.T) {
 	}
 }
 
+// A server that was set back to an earlier state gets what it lacks.
+func TestPushAgain(t *testing.T) {
+	r := newRig(t)
+	m := newMachine(t, map[string]string{"/w": "/w"})
+	s := r.server(r.mint("acme", "ada", both, "/w"))
+	for _, id := range []string{"one", "two"} {
+		m.begin("/w", id)
+		m.say("/w", id, 0, "the linker fails")
+	}
+	m.push(s)
+	m.say("/w", "one", 1, "the second")
+	m.push(s)
+	workspace := "/w"
+	if _, err := r.db.Tenant("acme").Erase(t.Context(), postgres.Erasure{Workspace: &workspace}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.push(s); got.Events != 0 {
+		t.Errorf("%+v", got)
+	}
+	p := m.pusher(s)
+	p.Again = true
+	if got, err := p.Run(t.Context(), nil); err != nil || got.Events != 3 || len(got.Skips) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got := found(t, s, "linker"); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	m.say("/w", "two", 1, "goes on")
+	if got := m.push(s); got.Events != 1 || got.Anew != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Credentials are masked before they leave, in text and in bytes.
 func TestPushMasks(t *testing.T) {
 	const secret = "ghp_x8Kq2mVn4Rt7Wz1Yb5Lc9Dh3Jf6Ps0AeGuQi"

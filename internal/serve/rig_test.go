@@ -32,7 +32,14 @@ type rig struct {
 
 func newRig(t testing.TB, change ...func(*serve.Options)) *rig {
 	t.Helper()
-	db := postgrestest.Open(t, postgres.Options{})
+	r := &rig{t: t}
+	r.over(postgrestest.Open(t, postgres.Options{}), change...)
+	return r
+}
+
+// over puts a server over a database.
+func (r *rig) over(db *postgres.Database, change ...func(*serve.Options)) {
+	r.t.Helper()
 	d := serve.Database{DB: db}
 	o := serve.Options{Store: d, Tokens: d, Audit: d, Ready: db.Ping, Version: "test"}
 	for _, c := range change {
@@ -40,11 +47,11 @@ func newRig(t testing.TB, change ...func(*serve.Options)) *rig {
 	}
 	s, err := serve.New(o)
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	at := httptest.NewServer(s)
-	t.Cleanup(at.Close)
-	return &rig{t, db, at.URL}
+	r.t.Cleanup(at.Close)
+	r.db, r.url = db, at.URL
 }
 
 // mint makes a token.
