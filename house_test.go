@@ -88,7 +88,7 @@ var layers = []row{
 	{pkg: "internal/mockmodel", testOnly: true},
 	{pkg: "internal/e2e", testOnly: true},
 	{pkg: "internal/footprint", testOnly: true},
-	{pkg: "internal/load", testOnly: true},
+	{pkg: "internal/load", may: []string{all, "postgres/postgrestest"}, testOnly: true},
 	{pkg: "internal/attack", testOnly: true},
 	{pkg: "internal/bench", may: []string{all, "internal/corpus"}, testOnly: true},
 }

@@ -30,6 +30,7 @@ type migration struct {
 func migrations(partitions int) []migration {
 	return []migration{
 		{name: "the tables of documents, events and sessions", sql: firstSchema(partitions)},
+		{name: "tokens and the log of what was asked", sql: tokenSchema},
 	}
 }
 
