@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,7 +70,10 @@ func (o teamLoad) run(ctx context.Context) error {
 	serving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(serving, l, "", "") }()
-	err = o.load(ctx, db, "http://"+l.Addr().String())
+	pid, err := cluster.Pid()
+	if err == nil {
+		err = o.load(ctx, db, "http://"+l.Addr().String(), pid)
+	}
 	stop()
 	return errors.Join(err, <-ended)
 }
@@ -81,7 +85,7 @@ type crew struct {
 	bytes        atomic.Int64
 }
 
-func (o teamLoad) load(ctx context.Context, db *postgres.Database, url string) error {
+func (o teamLoad) load(ctx context.Context, db *postgres.Database, url string, pid int) error {
 	dial := func(person string, rights ...string) (*team.Server, error) {
 		secret, _, err := db.Mint(ctx, postgres.Token{Tenant: "load", Person: person, Rights: rights, Workspaces: []string{"app"}})
 		if err != nil {
@@ -102,15 +106,35 @@ func (o teamLoad) load(ctx context.Context, db *postgres.Database, url string) e
 		}
 		machines = append(machines, m)
 	}
-	began := time.Now()
+	var readers []*team.Server
+	for i := range o.readers {
+		s, err := dial(fmt.Sprint("reader-", i), postgres.RightRead)
+		if err != nil {
+			return err
+		}
+		readers = append(readers, s)
+	}
 	var group sync.WaitGroup
+	// What was there before, sent at once.
+	began := look(pid)
 	for _, m := range machines {
-		group.Go(func() { m.send(ctx, c) }) // what was there before
+		group.Go(func() { m.send(ctx, c) })
 	}
 	group.Wait()
-	took := time.Since(began)
-	fmt.Printf("loading          %d events in %v, %.0f a second, %.1f MB as sent\n", c.events.Load(), took.Round(time.Millisecond), float64(c.events.Load())/took.Seconds(), float64(c.bytes.Load())/1e6)
-	c.pushes.calls = nil
+	n := float64(c.events.Load())
+	spent := look(pid).since(began)
+	fmt.Printf("loading          %.0f events, %.0f a second, %.1f MB as sent; CPU for 1,000 events: PostgreSQL %.0f ms, this process %.0f ms\n",
+		n, n/spent.wall.Seconds(), float64(c.bytes.Load())/1e6, ms(spent.database)/n*1000, ms(spent.own)/n*1000)
+	// One asks alone.
+	alone, stop := context.WithTimeout(ctx, o.length/4)
+	began = look(pid)
+	ask(alone, readers[0], 99, c)
+	stop()
+	n, spent = float64(len(c.asks.calls)), look(pid).since(began)
+	fmt.Printf("one reader       %.0f questions, half under %v, 99 %% under %v; CPU for each: PostgreSQL %.1f ms, this process %.1f ms\n",
+		n, c.asks.rank(0.5).Round(time.Microsecond), c.asks.rank(0.99).Round(time.Microsecond), ms(spent.database)/n, ms(spent.own)/n)
+	// All at a time.
+	c.asks.calls, c.pushes.calls = nil, nil
 	c.events.Store(0)
 	busy, stop := context.WithTimeout(ctx, o.length)
 	defer stop()
@@ -125,15 +149,58 @@ func (o teamLoad) load(ctx context.Context, db *postgres.Database, url string) e
 			}
 		})
 	}
-	for i := range o.readers {
-		s, err := dial(fmt.Sprint("reader-", i), postgres.RightRead)
-		if err != nil {
-			return err
-		}
+	for i, s := range readers {
 		group.Go(func() { ask(busy, s, uint64(i), c) })
 	}
 	group.Wait()
 	return o.judge(c)
+}
+
+// spent is time at one moment, or between two.
+type spent struct {
+	wall          time.Duration
+	own, database time.Duration // CPU of this process, server and machines in one; of PostgreSQL
+}
+
+func (s spent) since(o spent) spent {
+	return spent{s.wall - o.wall, s.own - o.own, s.database - o.database}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / 1e6 }
+
+var started = time.Now()
+
+// look reads the clocks. PostgreSQL's is that of its first process and of all
+// that it has begun.
+func look(pid int) spent {
+	s := spent{wall: time.Since(started)}
+	s.own = cpuOf(os.Getpid())
+	s.database = cpuOf(pid)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(children)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			s.database += cpuOf(n)
+		}
+	}
+	return s
+}
+
+// cpuOf is the CPU time of a process and of its children that have ended, of
+// /proc/PID/stat: fields 14 to 17, in hundredths of a second.
+func cpuOf(pid int) (sum time.Duration) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	for _, f := range fields[11:min(15, len(fields))] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err == nil {
+			sum += time.Duration(n) * 10 * time.Millisecond
+		}
+	}
+	return sum
 }
 
 // judge prints what was measured and says what is wrong with it.
