@@ -62,6 +62,7 @@ func TestConfigurationPage(t *testing.T) {
 		"| `~/.config/yore/forgotten` | what you want forgotten, as hashes ([deletion.md](deletion.md)) | then it comes back |\n" +
 		"| `~/.config/yore/worktrees.json` | which worktrees belong together, with `workspace-policy = \"repository\"` alone | then sessions of removed worktrees are no longer found |\n" +
 		"| `~/.local/state/yore/reveal.log` | when `--reveal` was used ([masking.md](masking.md)) | yes |\n" +
+		"| `~/.config/yore/sent` | what `yore push` has sent, for each session how far ([team.md](team.md)) | yes; the server is asked then |\n" +
 		"| the archive's folder | kept sessions, if you name a folder ([archive.md](archive.md)) | then they are gone |\n" +
 		"| an agent's own settings | one entry, by `yore setup AGENT --write` alone ([setup.md](setup.md)) | `--undo` |\n")
 	same(t, configurationPage, b.String())
@@ -142,7 +143,10 @@ func sampleFile() string {
 			fmt.Fprintf(&b, "%-31s # %s\n", s.name+" = "+s.sample, note)
 		}
 	}
-	b.WriteString("\n[roots]                         # replaces the usual places of all agents\ndsh = [\"~/.dsh/sessions\"]\nclaude-code = [\"~/.claude/projects\", \"/srv/shared/claude\"]\n")
+	b.WriteString("\n[roots]                         # replaces the usual places of all agents\ndsh = [\"~/.dsh/sessions\"]\nclaude-code = [\"~/.claude/projects\", \"/srv/shared/claude\"]\n" +
+		"\n[team]                          # left out: nobody is asked, and nothing is sent (team.md)\nurl = \"https://yore.example.com\"\ntoken-file = \"~/.config/yore/team-token\"\ntimeout = \"2s\"                  # of one question\n" +
+		"\n[team.names]                    # what a workspace is called on the server; left out: by its path\n\"~/src/app\" = \"app\"\n" +
+		"\n[push]                          # left out: nothing is sent\nworkspaces = [\"~/src/app\"]\n")
 	return b.String()
 }
 
@@ -154,7 +158,7 @@ func TestConfigurationFile(t *testing.T) {
 			names = append(names, s.name)
 		}
 	}
-	names = append(names, "roots")
+	names = append(names, "roots", "team", "push")
 	var fields []string
 	for i := range reflect.TypeFor[file]().NumField() {
 		fields = append(fields, reflect.TypeFor[file]().Field(i).Tag.Get("toml"))
@@ -197,7 +201,14 @@ func TestConfigurationFile(t *testing.T) {
 	if with.index != filepath.Join(home, ".cache", "yore") || with.archive != filepath.Join(home, "sessions") || with.inlineBytes == nil || *with.inlineBytes != 10000 || len(with.sources) != 4 {
 		t.Errorf("the sample file gives %+v", with)
 	}
-	with.index, with.archive, with.inlineBytes, with.sources = without.index, without.archive, without.inlineBytes, without.sources
+	src := filepath.Join(home, "src", "app")
+	if team := with.team; team.url != "https://yore.example.com" || team.tokenFile != filepath.Join(home, ".config", "yore", "team-token") || team.name(src) != "app" || !slices.Equal(team.push, []string{src}) {
+		t.Errorf("the sample file's team is %+v", team)
+	}
+	if team := without.team; team.url != "" || team.push != nil || with.team.timeout != team.timeout {
+		t.Errorf("without a team: %+v", team)
+	}
+	with.index, with.archive, with.inlineBytes, with.sources, with.team = without.index, without.archive, without.inlineBytes, without.sources, without.team
 	if !reflect.DeepEqual(without, with) {
 		t.Errorf("the sample's settings are not the defaults:\n%+v\n%+v", with, without)
 	}

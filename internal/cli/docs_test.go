@@ -75,6 +75,11 @@ func describe(b *bytes.Buffer, c *cobra.Command) {
 	if usages := c.LocalNonPersistentFlags().FlagUsages(); usages != "" {
 		fmt.Fprintf(b, "\n```text\n%s```\n", usages)
 	}
+	for _, below := range c.Commands() {
+		if below.IsAvailableCommand() {
+			describe(b, below)
+		}
+	}
 }
 
 // Every command says what it is for, and those that take something show how.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -150,9 +151,17 @@ func TestPagesNameFlags(t *testing.T) {
 	known := map[string]bool{"--help": true, "--version": true, "--probe": true} // the last is OpenClaw's
 	root := (&app{}).newRoot()
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
-	for _, c := range root.Commands() {
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+	for _, foreign := range []string{"createrole", "owner", "format", "file", "dbname", "exit-on-error"} { // PostgreSQL's programs
+		known["--"+foreign] = true
 	}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+		for _, below := range c.Commands() {
+			walk(below)
+		}
+	}
+	walk(root)
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)

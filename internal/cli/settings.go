@@ -66,6 +66,22 @@ func settingTable() []setting {
 			name: "log-level", words: logLevels(), fallback: "warn", sample: `"warn"`,
 			meaning: "What is logged to standard error. No level above `debug` logs text of a session.",
 		},
+		{
+			name: "team-url", value: "an address", unset: "no team",
+			meaning: "The team's server; `url` under `[team]` in the file. `https`, or `http` on this machine alone. Without it nobody is asked ([team.md](team.md)).",
+		},
+		{
+			name: "team-token-file", value: "a file", unset: "none",
+			meaning: "The file with the token for it, its owner's alone; `token-file` under `[team]`.",
+		},
+		{
+			name: "team-timeout", value: "a duration", fallback: "2s",
+			meaning: "How long an answer waits for the team's part at most; `timeout` under `[team]`.",
+		},
+		{
+			name: "database", value: "an address", unset: "none",
+			meaning: "Of `yore serve`: where PostgreSQL is, a URL or `key=value` pairs. Not in the file.",
+		},
 	}
 }
 

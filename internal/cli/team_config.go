@@ -71,11 +71,11 @@ func (l *layers) teamSettings() (teamSettings, error) {
 	slices.Sort(t.push)
 	t.push = slices.Compact(t.push)
 	var origin string
-	t.url, _ = l.value("team-url", "")
-	if t.tokenFile, origin = l.value("team-token-file", ""); t.tokenFile != "" && !filepath.IsAbs(t.tokenFile) {
+	t.url, _ = l.value("team-url")
+	if t.tokenFile, origin = l.value("team-token-file"); t.tokenFile != "" && !filepath.IsAbs(t.tokenFile) {
 		return t, wrong(origin, t.tokenFile, "an absolute path")
 	}
-	text, origin := l.value("team-timeout", "2s")
+	text, origin := l.value("team-timeout")
 	var err error
 	if t.timeout, err = time.ParseDuration(text); err != nil || t.timeout <= 0 || t.timeout > 5*time.Minute {
 		return t, wrong(origin, text, "a duration up to 5m, such as 2s")
