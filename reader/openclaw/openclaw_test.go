@@ -368,6 +368,60 @@ func TestForeignArchives(t *testing.T) {
 	}
 }
 
+// Without a table of rewrites an archive's own generation tells of one; what is
+// behind a position is read from an archive as from rows.
+func TestArchiveGoesOn(t *testing.T) {
+	c := newClaw(t)
+	c.start("s1", "k", 1000)
+	c.add("s1", user("a", "", "hi"), user("b", "a", "two"))
+	_, before := read(t, c.sources()["s1"], reader.Position{})
+	c.add("s1", user("c", "b", "three"))
+	c.freeze("s1", true)
+	src := c.sources()["s1"]
+	if more, _ := read(t, src, before.Position); len(more) != 1 || more[0].Seq != 2 || said(&more[0]) != "user/message three" {
+		t.Errorf("behind the position: %q", all(more))
+	}
+	c.exec(`DROP TABLE transcript_rewrite_watermarks`)
+	src = c.sources()["s1"]
+	_, tail := read(t, src, reader.Position{})
+	if rev, _, err := New().Revise(context.Background(), src, tail.Position); err != nil || rev != reader.Unchanged {
+		t.Errorf("revision %d, %v", rev, err)
+	}
+	c.exec(`UPDATE session_transcript_cold_archives SET generation = 'g2'`)
+	if rev, _, err := New().Revise(context.Background(), src, tail.Position); err != nil || rev != reader.Replaced {
+		t.Errorf("rewritten: revision %d, %v", rev, err)
+	}
+}
+
+// An archive is looked for where the agent puts it, and nowhere else: a name that
+// leads to a sound one elsewhere is none.
+func TestArchiveElsewhere(t *testing.T) {
+	c := newClaw(t)
+	c.start("s1", "k", 1000)
+	c.add("s1", user("a", "", "hi"))
+	path := c.freeze("s1", false)
+	if err := os.Rename(path, filepath.Join(c.root, "x.jsonl.zst")); err != nil {
+		t.Fatal(err)
+	}
+	c.exec(`UPDATE session_transcript_cold_archives SET archive_name = '../../../../x.jsonl.zst'`)
+	if _, ok := c.sources()["s1"]; ok {
+		t.Error("s1 is a session")
+	}
+}
+
+// A row says how long it is, and holds one record.
+func TestOddRows(t *testing.T) {
+	c := newClaw(t)
+	c.start("s1", "k", 1000)
+	c.add("s1", user("a", "", "hi"), user("b", "a", "short"), user("c", "a", "glued")+`{"type":"x"}`, user("d", "a", "bye"))
+	c.pack("s1", 2)
+	c.exec(`UPDATE transcript_events SET event_utf8_bytes = event_utf8_bytes + 1 WHERE seq = 2`)
+	events, tail := read(t, c.sources()["s1"], reader.Position{})
+	if diff := cmp.Diff([]string{"user/message hi", "x/unparsed", "x/unparsed", "user/message bye"}, all(events)); diff != "" || len(tail.Skips) != 2 {
+		t.Errorf("%d skips (-want +got):\n%s", len(tail.Skips), diff)
+	}
+}
+
 // Files of chats with topics have an id between them; what a file was forked from
 // is told by a path.
 func TestFilesIdentified(t *testing.T) {
