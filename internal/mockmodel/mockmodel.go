@@ -270,8 +270,15 @@ func (h *Handler) due(said []Message) (thread, turn int) {
 		if m.Role != "user" {
 			continue
 		}
-		if i := slices.IndexFunc(h.threads, func(t Thread) bool { return strings.Contains(m.Text, t.Prompt) }); i >= 0 {
-			return i, turn
+		// An agent may join prompts that have no answer: the last one counts.
+		thread, last := -1, -1
+		for i, t := range h.threads {
+			if at := strings.LastIndex(m.Text, t.Prompt); at > last {
+				thread, last = i, at
+			}
+		}
+		if thread >= 0 {
+			return thread, turn
 		}
 	}
 	return -1, 0

@@ -157,9 +157,11 @@ func TestThreads(t *testing.T) {
 		first + `,` + second:       `"content":"2a"`,
 		second + `,` + first:       `"content":"1a"`,
 		`{"role":"user"},` + first: `"content":"1a"`,
-		first + `,{"role":"user","content":"be quick"}`: `"content":"1a"`,
-		second + `,{"role":"assistant","content":"2a"}`: `"content":"2b"`,
-		`{"role":"user","content":"hello"}`:             `"content":"Done."`,
+		first + `,{"role":"user","content":"be quick"}`:                   `"content":"1a"`,
+		second + `,{"role":"assistant","content":"2a"}`:                   `"content":"2b"`,
+		`{"role":"user","content":"hello"}`:                               `"content":"Done."`,
+		`{"role":"user","content":"do the second thing, then the first"}`: `"content":"1a"`,
+		`{"role":"user","content":"do the first thing, then the second"}`: `"content":"2a"`,
 	} {
 		has(t, ask(messages), want)
 	}
