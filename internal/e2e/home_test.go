@@ -171,6 +171,8 @@ type client struct {
 	check func(h *home)
 	// ask runs one prompt against a model's address.
 	ask func(h *home, dir, url, prompt string)
+	// names stands before a tool's name where a request does not offer them all.
+	names string
 	// before are turns that the client needs before it calls the tools.
 	before []mockmodel.Turn
 	// run drives the client through a session, and holds what it leaves to what
@@ -312,7 +314,7 @@ func (h *home) converse(c client, dir, prompt string, steps ...step) string {
 	h.t.Helper()
 	turns := append([]mockmodel.Turn{}, c.before...)
 	for _, s := range steps {
-		turns = append(turns, mockmodel.Turn{Calls: []mockmodel.Call{{Tool: s.tool, Args: s.args}}})
+		turns = append(turns, mockmodel.Turn{Calls: []mockmodel.Call{{Tool: c.names + s.tool, Args: s.args}}})
 	}
 	model := mockmodel.New(append(turns, mockmodel.Turn{Text: "That is all."}))
 	server := httptest.NewServer(model)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ func (h *home) keeps(r reader.Reader, env ...string) []kept {
 	h.t.Helper()
 	var all []kept
 	for _, root := range r.DefaultRoots(h.lookup(env), h.dir) {
+		if _, err := os.Stat(root); err != nil {
+			continue // of another release
+		}
 		for _, src := range sourcesBelow(h.t, r, root) {
 			events, tail, err := readertest.ReadFrom(r, src, reader.Position{})
 			if err != nil {

@@ -37,7 +37,10 @@ var qwenClient = client{
 	ask: func(h *home, dir, url, prompt string) {
 		h.exec(dir, qwenEnv(url), "qwen", "-p", prompt, "--approval-mode", "yolo")
 	},
-	before: []mockmodel.Turn{{Calls: []mockmodel.Call{{Tool: "tool_search", Args: `{"query":"select:` +
+	names: "mcp__yore__",
+	// It begins before its servers have answered, and tells of their tools when it
+	// is asked for them.
+	before: []mockmodel.Turn{{Calls: []mockmodel.Call{{Tool: "run_shell_command", Args: `{"command":"sleep 5","is_background":false}`}}}, {Calls: []mockmodel.Call{{Tool: "tool_search", Args: `{"query":"select:` +
 		`mcp__yore__session_search,mcp__yore__session_event_search,mcp__yore__session_trace,mcp__yore__session_event_trace,mcp__yore__session_event_read"}`}}}},
 	run: qwenRun,
 	sessions: func(h *home) []string {

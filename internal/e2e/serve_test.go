@@ -86,15 +86,6 @@ func (s *served) post(path string, v any) (answer any) {
 	return answer
 }
 
-// stop ends the server as a person does.
-func (s *served) stop() {
-	s.h.t.Helper()
-	defer s.end()
-	s.h.signal(s.cmd, "TERM")
-	<-s.done
-	_ = s.cmd.Wait() // it tells of the signal
-}
-
 // postAndKill kills the server and all that it started, by SIGKILL, a moment
 // after the model has begun to answer what was posted and fallen silent.
 func (s *served) postAndKill(model *mockmodel.Handler, path string, v any) {
