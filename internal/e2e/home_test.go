@@ -24,7 +24,7 @@ var patience = func() time.Duration {
 	if err != nil {
 		times = 1
 	}
-	return time.Duration(times) * time.Minute
+	return time.Duration(times) * 90 * time.Second
 }()
 
 // home is a user's home folder with two projects in it, and nothing of the

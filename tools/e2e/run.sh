@@ -74,7 +74,7 @@ cd internal/e2e || exit 1
 code=0
 part() { # part NAME PATTERN
 	echo "== $1"
-	timeout -k 10 $((150 * patience)) "$tmp/e2e" -test.v -test.run "$2" || { echo "FAILED: $1"; code=1; }
+	timeout -k 10 $((240 * patience)) "$tmp/e2e" -test.v -test.run "$2" || { echo "FAILED: $1"; code=1; }
 }
 for client in $have; do
 	part "$client" "^Test(PlantedHistory|Packages|Runs)\$/^$client\$"
