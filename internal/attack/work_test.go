@@ -65,7 +65,7 @@ func reads() (calls, bytes int64) {
 func TestMissingAndForbiddenCostTheSame(t *testing.T) {
 	statements := watch()
 	compared := 0
-	for n := uint64(0); n < uint64(max(2, min(*calls/5000, 40))); n++ {
+	for n := uint64(0); n < uint64(max(1, min(*calls/1500, 40))); n++ {
 		world := newWorld(*seed + n)
 		dir := t.TempDir()
 		h := world.open(t, filepath.Join(dir, "all"), nil)
@@ -74,7 +74,12 @@ func TestMissingAndForbiddenCostTheSame(t *testing.T) {
 			c := authz.Caller{Workspace: workspace}
 			// Afterwards nothing is left that only the first question does.
 			h.Tools().Call(t.Context(), toolset.Call{Caller: c, Tool: "session_search", Args: json.RawMessage(`{"query":"zephyr"}`)})
-			for _, s := range world.specs {
+			specs := slices.Clone(world.specs)
+			if *calls < 1000 {
+				a.Shuffle(len(specs), func(i, j int) { specs[i], specs[j] = specs[j], specs[i] })
+				specs = specs[:min(len(specs), 5)]
+			}
+			for _, s := range specs {
 				id := string(s.header.ID)
 				if a.IntN(3) == 0 {
 					id = s.header.Key().String()
@@ -135,4 +140,7 @@ func TestMissingAndForbiddenCostTheSame(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs of answers compared", compared)
+	if compared < 20 {
+		t.Errorf("%d pairs of answers compared: make more worlds", compared)
+	}
 }
