@@ -12,7 +12,7 @@ import (
 
 // README.md and README.zh.md say the same in two languages: they have the same
 // sections, code, pictures, links and rows, in the same order. Only the words
-// are nobody's to compare.
+// are nobody's to compare: who changes one page says the same on the other.
 func TestReadmesAgree(t *testing.T) {
 	english, chinese := outline(t, "README.md"), outline(t, "README.zh.md")
 	if len(english) < 60 {
