@@ -52,13 +52,9 @@ case "$(run version)" in "yore "?*) ;; *) fail "yore version says: $(run version
 run demo >"$scratch/demo" 2>&1 || { cat "$scratch/demo"; fail "yore demo failed"; }
 grep -q session_search "$scratch/demo" || { cat "$scratch/demo"; fail "yore demo shows no tool"; }
 run list --all >/dev/null || fail "yore list cannot make its index in /data"
-# Without its settings the server says which are missing, and does not end by a crash.
+# What the image starts by itself: without a database the server says what it
+# wants, and has neither crashed nor begun to listen.
 code=0
 run serve >"$scratch/serve" 2>&1 </dev/null || code=$?
-if grep -q 'unknown command "serve"' "$scratch/serve"; then
-	echo "container: this version has no serve"
-elif [ "$code" -eq 0 ] || [ "$code" -gt 2 ] || grep -qE '^(panic|goroutine)' "$scratch/serve"; then
-	cat "$scratch/serve"
-	fail "yore serve without settings ended with $code"
-fi
+[ "$code" -eq 2 ] && grep -q YORE_DATABASE "$scratch/serve" || { cat "$scratch/serve"; fail "yore serve without a database ended with $code"; }
 echo "container: $(stat -c %s "$scratch/root/usr/bin/yore") bytes; version, demo, list and serve as $user under a read-only root"
