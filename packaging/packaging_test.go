@@ -297,7 +297,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("goreleaser builds the image from %+v", d)
 	}
 	text := file(t, "container/Dockerfile")
-	for _, line := range []string{"FROM scratch", "COPY LICENSE THIRD_PARTY.md /usr/share/doc/yore/", "COPY $TARGETPLATFORM/yore /usr/bin/yore", `ENTRYPOINT ["/usr/bin/yore"]`, `CMD ["serve"]`} {
+	for _, line := range []string{"FROM scratch", "COPY LICENSE THIRD_PARTY.md /usr/share/doc/yore/", "COPY $TARGETPLATFORM/yore /usr/bin/yore", "EXPOSE 7460", `ENTRYPOINT ["/usr/bin/yore"]`, `CMD ["serve"]`} {
 		if !strings.Contains(text, "\n"+line+"\n") {
 			t.Errorf("the Dockerfile does not say %s", line)
 		}
