@@ -117,12 +117,18 @@ func (w *Writer) changeSurface(ctx context.Context, num int64, b *ingest.Batch) 
 // remove records what an event took out: for ever in surface order, and as the
 // present state.
 func (w *Writer) remove(ctx context.Context, num int64, s *surface, r *ingest.Removal) error {
-	var b pgx.Batch
+	var ns []int32
+	var firsts, lasts []int64
 	for n, one := range s.runs(r.Seqs) {
-		b.Queue(`INSERT INTO yore.removed (ws_key, num, by, n, first, last) VALUES ($1, $2, $3, $4, $5, $6)`, w.key, num, r.By, n, one.first, one.last)
-		b.Queue(putShadow, w.key, num, one.first, one.last, r.By)
+		ns, firsts, lasts = append(ns, int32(n)), append(firsts, one.first), append(lasts, one.last)
 	}
-	return w.send(ctx, &b)
+	err := w.exec(ctx, `INSERT INTO yore.removed (ws_key, num, by, n, first, last) SELECT $1, $2, $3, * FROM unnest($4::int[], $5::bigint[], $6::bigint[])`,
+		w.key, num, r.By, ns, firsts, lasts)
+	if err != nil {
+		return err
+	}
+	return w.exec(ctx, `INSERT INTO yore.shadow (ws_key, num, by, first, last) SELECT $1, $2, $3, * FROM unnest($4::bigint[], $5::bigint[])`,
+		w.key, num, r.By, firsts, lasts)
 }
 
 const putShadow = `INSERT INTO yore.shadow (ws_key, num, first, last, by) VALUES ($1, $2, $3, $4, $5)`
@@ -218,10 +224,12 @@ func (w *Writer) restoreBehind(ctx context.Context, num, first int64) error {
 	return w.exec(ctx, `DELETE FROM yore.checkpoint WHERE ws_key = $1 AND num = $2 AND seq >= $3`, w.key, num, first)
 }
 
-// addCitations records who cites whom. Sources are taken as a set: the event's own
-// record keeps their order.
+// addCitations records who cites whom, by one statement: a compaction cites
+// hundreds. Sources are taken as a set: the event's own record keeps their order.
 func (w *Writer) addCitations(ctx context.Context, num int64, citations []ingest.Citation) error {
-	var b pgx.Batch
+	var levels []int16
+	var firsts, bys, lasts []int64
+	var wholes []bool
 	for i := range citations {
 		sources := slices.Sorted(slices.Values(citations[i].Sources))
 		for len(sources) > 0 {
@@ -234,12 +242,16 @@ func (w *Writer) addCitations(ctx context.Context, num int64, citations []ingest
 			}
 			one, n, whole := citationRun(s, sources)
 			sources = sources[n:]
-			level := int16(bits.Len64(uint64(one.last - one.first)))
-			b.Queue(`INSERT INTO yore.citation (ws_key, num, level, first, by, last, whole) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-				w.key, num, level, one.first, citations[i].By, one.last, whole)
+			levels, wholes = append(levels, int16(bits.Len64(uint64(one.last-one.first)))), append(wholes, whole)
+			firsts, bys, lasts = append(firsts, one.first), append(bys, citations[i].By), append(lasts, one.last)
 		}
 	}
-	return w.send(ctx, &b)
+	if len(levels) == 0 {
+		return nil
+	}
+	return w.exec(ctx, `INSERT INTO yore.citation (ws_key, num, level, first, by, last, whole)
+		SELECT $1, $2, * FROM unnest($3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::boolean[]) ON CONFLICT DO NOTHING`,
+		w.key, num, levels, firsts, bys, lasts, wholes)
 }
 
 // citationRun returns the longest run at the start of ascending seqs, how many of
