@@ -42,21 +42,20 @@ type Cluster struct {
 	failed   error
 }
 
-var (
-	shared     *Cluster
-	sharedErr  error
-	sharedOnce sync.Once
-)
+// shared is the process's cluster, started by the first who asks.
+var shared = sync.OnceValues(func() (*Cluster, error) {
+	return Start(Programs(), "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+})
 
 // Shared returns the process's cluster, which does not wait for disks.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
-	bin := installed(t)
-	sharedOnce.Do(func() { shared, sharedErr = Start(bin, "fsync=off", "synchronous_commit=off", "full_page_writes=off") })
-	if sharedErr != nil {
-		t.Fatal(sharedErr)
+	installed(t)
+	c, err := shared()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return shared
+	return c
 }
 
 // Open returns an empty, migrated database that is dropped when the test ends.
