@@ -218,8 +218,20 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// skips are the places where a test may end because the machine lacks what it
+// is about, and who sees to it that it is not skipped where that is there.
+var skips = map[string]string{
+	"internal/e2e/home_test.go":             "a client that npm cannot install; tools/e2e/run.sh names it",
+	"links_test.go":                         "a system that lets few people make links",
+	"postgres/postgrestest/postgrestest.go": "no PostgreSQL; YORE_POSTGRES=1 makes it a failure",
+}
+
+// TestNoSkippedTests: a test that is skipped looks like one that passed.
 func TestNoSkippedTests(t *testing.T) {
 	for _, s := range sources(t) {
+		if skips[s.rel] != "" {
+			continue
+		}
 		ast.Inspect(s.ast, func(n ast.Node) bool {
 			if x, f := called(n); slices.Contains([]string{"t", "b", "tb", "f"}, x) && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, f) {
 				t.Errorf("%s: %s.%s", position(n), x, f)

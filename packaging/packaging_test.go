@@ -187,7 +187,8 @@ func TestNpmSystems(t *testing.T) {
 func TestManifests(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("there is no bash")
+		t.Log("not run: there is no bash")
+		return
 	}
 	dir := t.TempDir()
 	sums := map[string]string{}

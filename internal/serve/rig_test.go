@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/yorehq/yore"
 	"github.com/yorehq/yore/internal/archive"
 	"github.com/yorehq/yore/internal/push"
 	"github.com/yorehq/yore/internal/serve"
@@ -174,23 +173,6 @@ func (m *machine) push(s *team.Server) push.Report {
 		m.t.Fatal(err)
 	}
 	return r
-}
-
-// local is the same history, kept on the machine itself.
-func (m *machine) local() *yore.History {
-	m.t.Helper()
-	h, err := yore.Open(m.t.Context(), yore.Options{
-		Sources: []yore.Source{{Agent: session.DSH, Root: m.root}}, IndexDir: m.t.TempDir(), ForgetFile: filepath.Join(m.t.TempDir(), "forgotten"),
-	})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	m.t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			m.t.Error(err)
-		}
-	})
-	return h
 }
 
 // natives are the exact bytes of a log's records.

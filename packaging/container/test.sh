@@ -29,10 +29,10 @@ user="$(field .OCIv1.Config.User)"
 mapfile -t environment < <($BUILDAH inspect --type image --format '{{range .OCIv1.Config.Env}}{{println .}}{{end}}' yore:check | sed '/^$/d')
 
 container="$($BUILDAH from yore:check)"
-cp -a "$($BUILDAH mount "$container")" "$scratch/root"
-[ "$(cd "$scratch/root" && find . -type f | sort | xargs)" = "./usr/bin/yore ./usr/share/doc/yore/LICENSE ./usr/share/doc/yore/THIRD_PARTY.md" ] ||
-	fail "there is other in it than the binary and its licences: $(cd "$scratch/root" && find . -type f)"
-mkdir "$scratch/root/data" "$scratch/root/tmp" "$scratch/root/proc" # a runtime makes the places that it mounts on
+cp -a "$($BUILDAH mount "$container")" "$scratch/image"
+[ "$(cd "$scratch/image" && find . -type f | sort | xargs)" = "./usr/bin/yore ./usr/share/doc/yore/LICENSE ./usr/share/doc/yore/THIRD_PARTY.md" ] ||
+	fail "there is other in it than the binary and its licences: $(cd "$scratch/image" && find . -type f)"
+mkdir "$scratch/image/data" "$scratch/image/tmp" "$scratch/image/proc" # a runtime makes the places that it mounts on
 
 # run ARGUMENT...: the entry with these arguments, within 60 seconds.
 run() {
@@ -46,7 +46,7 @@ run() {
 		mount -t proc proc "$root/proc"
 		! touch "$root/usr/x" 2>/dev/null || { echo "the root can be written"; exit 1; }
 		# Who is no longer root has no capability left.
-		exec timeout 60 setpriv --no-new-privs env -i "$@"' run "$scratch/root" "$user" "${environment[@]}" "$(command -v chroot)" --userspec="$user" "$scratch/root" /usr/bin/yore "$@"
+		exec timeout 60 setpriv --no-new-privs env -i "$@"' run "$scratch/image" "$user" "${environment[@]}" "$(command -v chroot)" --userspec="$user" "$scratch/image" /usr/bin/yore "$@"
 }
 case "$(run version)" in "yore "?*) ;; *) fail "yore version says: $(run version 2>&1)" ;; esac
 run demo >"$scratch/demo" 2>&1 || { cat "$scratch/demo"; fail "yore demo failed"; }
@@ -57,4 +57,4 @@ run list --all >/dev/null || fail "yore list cannot make its index in /data"
 code=0
 run serve >"$scratch/serve" 2>&1 </dev/null || code=$?
 [ "$code" -eq 2 ] && grep -q YORE_DATABASE "$scratch/serve" || { cat "$scratch/serve"; fail "yore serve without a database ended with $code"; }
-echo "container: $(stat -c %s "$scratch/root/usr/bin/yore") bytes; version, demo, list and serve as $user under a read-only root"
+echo "container: $(stat -c %s "$scratch/image/usr/bin/yore") bytes; version, demo, list and serve as $user under a read-only root"

@@ -101,8 +101,8 @@ func (d *DB) interrupt(ctx context.Context) {
 	d.conn.SetInterrupt(d.budget)
 }
 
-// endless is the failure of a file that holds itself many times over.
-var endless = fmt.Errorf("%w: it holds itself many times over", ErrDamaged)
+// errEndless is the failure of a file that holds itself many times over.
+var errEndless = fmt.Errorf("%w: it holds itself many times over", ErrDamaged)
 
 var views atomic.Int64
 
@@ -284,7 +284,7 @@ func (d *DB) Each(ctx context.Context, query string, args []any, row func(Row) e
 	}
 	for left := fewRows + d.view.bytes()/rowBytes; stmt.Step(); left-- {
 		if left == 0 {
-			return endless
+			return errEndless
 		}
 		if err := row(Row{stmt, d}); err != nil {
 			return err
@@ -383,7 +383,7 @@ func (d *DB) fail(ctx context.Context, err error) error {
 	case !d.view.steady():
 		return ErrChanging
 	case d.budget.left < 0:
-		return endless
+		return errEndless
 	case errors.Is(err, sqlite3.NOTADB):
 		return ErrNoDatabase
 	case errors.Is(err, sqlite3.TOOBIG):

@@ -27,7 +27,7 @@ func (d *DB) Value(ctx context.Context, table, column string, rowid int64) (v *V
 		return nil, ErrTooLong
 	case size > d.view.bytes():
 		_ = blob.Close()
-		return nil, endless
+		return nil, errEndless
 	}
 	return &Value{d: d, blob: blob, ctx: ctx}, nil
 }
