@@ -55,7 +55,11 @@ func (l *log) Removed(ctx context.Context, seq int64) (list []int64, err error) 
 // so each length is one short range around seq.
 func (l *log) Derived(ctx context.Context, seq int64) (list []int64, err error) {
 	err = l.s.read(ctx, func(tx pgx.Tx) error {
-		levels, err := seqsOf(ctx, tx, `SELECT DISTINCT level::bigint FROM yore.citation WHERE ws_key = $1 AND num = $2`, l.s.key, l.num)
+		// From level to level, without a look at what lies between.
+		levels, err := seqsOf(ctx, tx, `WITH RECURSIVE l (level) AS (
+				SELECT min(level) FROM yore.citation WHERE ws_key = $1 AND num = $2
+				UNION ALL SELECT (SELECT min(c.level) FROM yore.citation c WHERE c.ws_key = $1 AND c.num = $2 AND c.level > l.level) FROM l WHERE l.level IS NOT NULL
+			) SELECT level::bigint FROM l WHERE level IS NOT NULL`, l.s.key, l.num)
 		if err != nil || len(levels) == 0 {
 			return err
 		}
