@@ -23,8 +23,9 @@ import (
 type town struct {
 	t      *testing.T
 	dir    string
-	names  []string        // of folders in which agents worked
-	honest map[string]bool // those that git itself made, and links to them
+	names  []string          // of folders in which agents worked
+	honest map[string]bool   // those that git itself made, and links to them
+	once   map[string]string // the repository of a folder that was proved once
 }
 
 func (w *town) at(name string) string { return filepath.Join(w.dir, name) }
@@ -56,7 +57,7 @@ func newTown(t *testing.T) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &town{t: t, dir: dir, honest: map[string]bool{}}
+	w := &town{t: t, dir: dir, honest: map[string]bool{}, once: map[string]string{}}
 	for _, repo := range []string{"a", "b"} {
 		for _, args := range [][]string{{"init", "-q", w.at(repo)}, {"-C", w.at(repo), "commit", "-q", "--allow-empty", "-m", "first"}} {
 			_, err := w.git(w.dir, args...)
@@ -153,11 +154,12 @@ func (w *town) plant(r *rand.Rand, n int) {
 
 // owner says what a folder's path leads to, and which repository it belongs to, by
 // git's own word from both sides: the folder says whose it is, and that
-// repository's list has the folder. A path that leads nowhere is itself.
+// repository's list has the folder. A path that leads nowhere is itself, and stays
+// with the repository that it belonged to.
 func (w *town) owner(name string) (real, repository string) {
 	real, err := filepath.EvalSymlinks(w.at(name))
 	if err != nil {
-		return w.at(name), ""
+		return w.at(name), w.once[name]
 	}
 	said, err := w.git(real, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
 	top, common, _ := strings.Cut(said, "\n")
@@ -168,6 +170,7 @@ func (w *town) owner(name string) (real, repository string) {
 	if err != nil || !slices.Contains(strings.Split(listed, "\n"), "worktree "+real) {
 		return real, ""
 	}
+	w.once[name] = common
 	return real, common
 }
 

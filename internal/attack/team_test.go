@@ -249,7 +249,9 @@ func (s *service) same(c *company, b badge, r *rand.Rand) {
 	}
 	for _, spec := range c.world.specs {
 		if slices.Contains(b.holds, spec.header.Cwd) {
-			ids = slices.DeleteFunc(ids, func(id session.ID) bool { return id == spec.header.ID })
+			// An id may look like one with its agent before it, and is that of the holder's own session then.
+			own := session.ID(string(spec.header.Agent) + ":" + string(spec.header.ID))
+			ids = slices.DeleteFunc(ids, func(id session.ID) bool { return id == spec.header.ID || id == own })
 		}
 	}
 	if len(ids) == 0 {
