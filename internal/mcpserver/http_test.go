@@ -41,7 +41,7 @@ func status(err error) int {
 }
 
 func serveLoopback(o Options, in io.Reader, out io.Writer) error {
-	h, err := Handler(o)
+	h, err := Handler(o, false)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func TestOverHTTP(t *testing.T) {
 		remote = call.Remote
 		return identity.Caller{Workspace: "/w"}, nil
 	})
-	h, err := Handler(o)
+	h, err := Handler(o, false)
 	if err != nil {
 		t.Fatal(err)
 	}

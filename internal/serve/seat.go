@@ -50,7 +50,7 @@ func (s *Server) seatOf(p Principal) (*seat, error) {
 	if made.set, err = toolset.New(made, toolset.Options{SearchTimeout: s.Deadline, Logger: s.Logger}); err != nil {
 		return nil, err
 	}
-	made.mcp, err = mcpserver.Handler(mcpserver.Options{Tools: made, Callers: made, Version: s.Version, Logger: s.Logger})
+	made.mcp, err = mcpserver.Handler(mcpserver.Options{Tools: made, Callers: made, Version: s.Version, Logger: s.Logger}, true)
 	if err != nil {
 		return nil, err
 	}
