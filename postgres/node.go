@@ -58,9 +58,9 @@ func nodes(ctx context.Context, tx pgx.Tx, sql string, args ...any) (all []node,
 // order: those with a key of their own by it, the others by their seqs, which
 // their keys are made of.
 func standing(ctx context.Context, tx pgx.Tx, key, num, from, to int64) ([]node, error) {
-	low, high := (from+(1<<orderBits)-1)>>orderBits, (to-1)>>orderBits
+	low, high := (from+(1<<session.OrderBits)-1)>>session.OrderBits, (to-1)>>session.OrderBits
 	if from > 1<<62 {
-		low = from >> orderBits // no seq is so high
+		low = from >> session.OrderBits // no seq is so high
 	}
 	all, err := nodes(ctx, tx, `SELECT `+nodeColumns+withPosition+` AND d.seq BETWEEN $3 AND $4 AND p.key IS NULL
 		UNION ALL SELECT `+nodeColumns+` FROM yore.position p JOIN yore.document d ON d.ws_key = p.ws_key AND d.num = p.num AND d.n = p.n

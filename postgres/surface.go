@@ -12,11 +12,8 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// orderBits is the room for the nodes of one select in a position key
-// (session.Fold): an event's own key is its seq shifted by it.
-const orderBits = 20
-
-func defaultOrder(seq int64) int64 { return seq << orderBits }
+// defaultOrder is the position key of an append, which is not stored.
+func defaultOrder(seq int64) int64 { return seq << session.OrderBits }
 
 // surface is the surface events of a session, ascending: their seqs and numbers.
 type surface struct {
@@ -100,7 +97,7 @@ func (w *Writer) changeSurface(ctx context.Context, num int64, b *ingest.Batch) 
 		removal := &b.Removals[i]
 		// A node that comes back carries a key made of the seq that brought it.
 		early := 0
-		for early < len(restored) && restored[early].Order>>orderBits < removal.By {
+		for early < len(restored) && restored[early].Order>>session.OrderBits < removal.By {
 			early++
 		}
 		if err := w.restore(ctx, num, s, restored[:early]); err != nil {
@@ -145,10 +142,10 @@ func (w *Writer) send(ctx context.Context, b *pgx.Batch) error {
 func (w *Writer) restore(ctx context.Context, num int64, s *surface, nodes []session.Node) error {
 	for len(nodes) > 0 {
 		// One select at a time: two may bring back the same node.
-		by, n := nodes[0].Order>>orderBits, 0
+		by, n := nodes[0].Order>>session.OrderBits, 0
 		var seqs []int64
 		var keys pgx.Batch
-		for ; n < len(nodes) && nodes[n].Order>>orderBits == by; n++ {
+		for ; n < len(nodes) && nodes[n].Order>>session.OrderBits == by; n++ {
 			seqs = append(seqs, nodes[n].Seq)
 			if at, ok := slices.BinarySearch(s.seqs, nodes[n].Seq); ok {
 				keys.Queue(putPosition, w.key, num, s.ns[at], nodes[n].Order)
