@@ -165,20 +165,15 @@ func (t *tree) context(last *node) []int64 {
 		}
 		entries = append(entries, path[at+1:]...)
 	}
-	edits := map[uint64]*node{}
-	for _, n := range entries {
-		if n.kind == editNode {
-			edits[n.ref] = n
-		}
-	}
+	edits := edited(entries)
 	var list []int64
 	for i, n := range entries {
 		seq := n.seq
 		switch {
 		case n.kind == editNode, n.kind == compactionNode && i > 0:
 			continue
-		case n.id != 0 && edits[n.id] != nil:
-			seq = edits[n.id].seq
+		case edits[n] != nil:
+			seq = edits[n].seq
 		}
 		if seq >= 0 && (n.seq >= 0 || n.kind == compactionNode) {
 			list = append(list, seq)
@@ -197,13 +192,28 @@ func (c *node) keeps(n *node) bool {
 
 // standsFor returns the event that tells what an entry says at present.
 func (t *tree) standsFor(target *node) int64 {
-	seq := target.seq
-	for _, n := range t.path {
-		if n.kind == editNode && n.ref == target.id {
-			seq = n.seq
+	if edit := edited(t.path)[target]; edit != nil {
+		return edit.seq
+	}
+	return target.seq
+}
+
+// edited returns the latest edit of each entry that has any. Where several
+// entries have one id, an edit is of the one that is next before it.
+func edited(entries []*node) map[*node]*node {
+	if !slices.ContainsFunc(entries, func(n *node) bool { return n.kind == editNode }) {
+		return nil
+	}
+	edits, named := map[*node]*node{}, map[uint64]*node{}
+	for _, n := range entries {
+		if n.kind == editNode && named[n.ref] != nil {
+			edits[named[n.ref]] = n
+		}
+		if n.id != 0 {
+			named[n.id] = n
 		}
 	}
-	return seq
+	return edits
 }
 
 func same(a, b []int64) bool { return slices.Equal(a, b) }
