@@ -99,7 +99,11 @@ type eventsRequest struct {
 
 // Events lists a session's events that pass a filter, in sequence, every raw
 // event of the log included unless Filter.Text asks for those with that text.
-func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventFilter, limit int, cursor string) (list EventList, err error) {
+func (e *Engine) Events(ctx context.Context, at Located, own bool, filter EventFilter, limit int, cursor string) (EventList, error) {
+	return steady(ctx, func() (EventList, error) { return e.eventsOf(ctx, at, own, filter, limit, cursor) })
+}
+
+func (e *Engine) eventsOf(ctx context.Context, at Located, own bool, filter EventFilter, limit int, cursor string) (list EventList, err error) {
 	if err := checkLimit(limit); err != nil {
 		return list, err
 	}

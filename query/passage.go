@@ -41,7 +41,11 @@ type PassageList struct {
 // length of the log. own says that closing records do not exist for whom asks.
 // fault.InvalidLimit: n is not within 1 and MaxLimit; fault.InvalidWindow: from
 // is negative. Behind the end there is nothing, which is no error.
-func (e *Engine) Passages(ctx context.Context, at Located, own bool, from, n int64, points int) (list PassageList, err error) {
+func (e *Engine) Passages(ctx context.Context, at Located, own bool, from, n int64, points int) (PassageList, error) {
+	return steady(ctx, func() (PassageList, error) { return e.passagesOf(ctx, at, own, from, n, points) })
+}
+
+func (e *Engine) passagesOf(ctx context.Context, at Located, own bool, from, n int64, points int) (list PassageList, err error) {
 	switch {
 	case n < 1 || n > MaxLimit:
 		return list, fault.New(fault.InvalidLimit, "the number of passages is %d: want between 1 and %d", n, MaxLimit)
@@ -103,6 +107,14 @@ func (e *Engine) passage(ctx context.Context, v *view, d *Document, points int) 
 // else of the last one; -1 if the session has none. fault.EventNotFound: the
 // log has no such event.
 func (e *Engine) OrdinalOf(ctx context.Context, at Located, own bool, seq int64) (info Info, ordinal int64, err error) {
+	err = again(ctx, func() error {
+		info, ordinal, err = e.ordinalOf(ctx, at, own, seq)
+		return err
+	})
+	return info, ordinal, err
+}
+
+func (e *Engine) ordinalOf(ctx context.Context, at Located, own bool, seq int64) (info Info, ordinal int64, err error) {
 	vs, v, en, _, err := e.openSession(ctx, at, nil)
 	if err != nil {
 		return info, -1, err

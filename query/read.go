@@ -97,6 +97,10 @@ func (e *Engine) infos(ctx context.Context, headers []session.Header, own func(s
 // LatestStep returns the seq at which the latest step of a session began;
 // fault.NoCurrentStep if it has none.
 func (e *Engine) LatestStep(ctx context.Context, at Located) (int64, error) {
+	return steady(ctx, func() (int64, error) { return e.latestStep(ctx, at) })
+}
+
+func (e *Engine) latestStep(ctx context.Context, at Located) (int64, error) {
 	vs, _, en, _, err := e.openSession(ctx, at, nil)
 	if err != nil {
 		return 0, err
@@ -110,7 +114,11 @@ func (e *Engine) LatestStep(ctx context.Context, at Located) (int64, error) {
 // Read returns the event at seq as it was written, with up to before and after
 // neighbours. fault.InvalidWindow: more than Config.Window a side;
 // fault.EventNotFound: seq lies behind the end.
-func (e *Engine) Read(ctx context.Context, at Located, own bool, seq, before, after int64) (w Window, err error) {
+func (e *Engine) Read(ctx context.Context, at Located, own bool, seq, before, after int64) (Window, error) {
+	return steady(ctx, func() (Window, error) { return e.readAt(ctx, at, own, seq, before, after) })
+}
+
+func (e *Engine) readAt(ctx context.Context, at Located, own bool, seq, before, after int64) (w Window, err error) {
 	limit := int64(max(e.Window, 0))
 	if before < 0 || after < 0 || before > limit || after > limit {
 		return w, fault.New(fault.InvalidWindow, "before is %d and after is %d: want between 0 and %d each", before, after, limit)
@@ -179,6 +187,14 @@ func (v *view) entryOf(ctx context.Context, en *entry, ev *session.Event) (Entry
 
 // Surface returns the seqs of the events that are in the model's context, in order.
 func (e *Engine) Surface(ctx context.Context, at Located, own bool) (info Info, seqs []int64, err error) {
+	err = again(ctx, func() error {
+		info, seqs, err = e.surfaceOf(ctx, at, own)
+		return err
+	})
+	return info, seqs, err
+}
+
+func (e *Engine) surfaceOf(ctx context.Context, at Located, own bool) (info Info, seqs []int64, err error) {
 	vs, v, en, _, err := e.openSession(ctx, at, nil)
 	if err != nil {
 		return info, nil, err

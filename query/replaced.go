@@ -10,6 +10,14 @@ import (
 // surface events, ascending and disjoint. A surface event in no run is current.
 // Work and answer grow with the number of runs, not with the log.
 func (e *Engine) Replacements(ctx context.Context, at Located, own bool) (info Info, runs []Shadow, err error) {
+	err = again(ctx, func() error {
+		info, runs, err = e.replacementsOf(ctx, at, own)
+		return err
+	})
+	return info, runs, err
+}
+
+func (e *Engine) replacementsOf(ctx context.Context, at Located, own bool) (info Info, runs []Shadow, err error) {
 	vs, v, en, _, err := e.openSession(ctx, at, nil)
 	if err != nil {
 		return info, nil, err

@@ -108,7 +108,11 @@ func (e *Engine) searchSessions(ctx context.Context, req SessionSearch) (page Se
 }
 
 // SearchEvents returns the matching events of one session.
-func (e *Engine) SearchEvents(ctx context.Context, at Located, req EventSearch) (page EventPage, err error) {
+func (e *Engine) SearchEvents(ctx context.Context, at Located, req EventSearch) (EventPage, error) {
+	return steady(ctx, func() (EventPage, error) { return e.searchEvents(ctx, at, req) })
+}
+
+func (e *Engine) searchEvents(ctx context.Context, at Located, req EventSearch) (page EventPage, err error) {
 	cursor := req.Cursor
 	req.Cursor = ""
 	phrase, err := prepare(&req.Query, &req.Match, &req.Order, req.Limit)

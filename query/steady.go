@@ -19,3 +19,9 @@ func steady[T any](ctx context.Context, answer func() (T, error)) (T, error) {
 		}
 	}
 }
+
+// again is steady for answers of several parts, which each round sets anew.
+func again(ctx context.Context, answer func() error) error {
+	_, err := steady(ctx, func() (struct{}, error) { return struct{}{}, answer() })
+	return err
+}

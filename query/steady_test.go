@@ -14,6 +14,7 @@ import (
 type restless struct {
 	query.Store
 	left, taken int
+	early       bool // they move at once, not while phrases are compared
 }
 
 func (r *restless) Snapshot(ctx context.Context, workspace string) (query.Snapshot, error) {
@@ -36,6 +37,59 @@ func (v *restlessView) Match(ctx context.Context, phrase []string, within []quer
 		return &fault.Error{Code: fault.StaleCursor, Cause: query.ErrMoved}
 	}
 	return v.Snapshot.Match(ctx, phrase, within, least, found)
+}
+
+func (v *restlessView) Sessions(ctx context.Context) ([]query.Row, error) {
+	if v.r.early && v.r.left > 0 {
+		v.r.left--
+		return nil, &fault.Error{Code: fault.StaleCursor, Cause: query.ErrMoved}
+	}
+	return v.Snapshot.Sessions(ctx)
+}
+
+// Whatever is asked of one session begins again as well: who asks knows nothing
+// of pages or views.
+func TestEveryAnswerBeginsAgainWhenAShardMoves(t *testing.T) {
+	m := newMemory(t)
+	m.put(header("a", "/w/one"), "zephyr", "again")
+	store := &restless{Store: m.Store, early: true}
+	corpus := m.Corpus
+	corpus.Store = store
+	e := engine(t, query.Config{Disk: corpus, Window: 5})
+	at := locate(t, e, "a")
+	ctx := t.Context()
+	for name, answer := range map[string]func() error{
+		"events":       func() error { _, err := e.Events(ctx, at, false, query.EventFilter{}, 5, ""); return err },
+		"info":         func() error { _, err := e.Info(ctx, at, false); return err },
+		"ordinal":      func() error { _, _, err := e.OrdinalOf(ctx, at, false, 1); return err },
+		"passages":     func() error { _, err := e.Passages(ctx, at, false, 0, 5, -1); return err },
+		"read":         func() error { _, err := e.Read(ctx, at, false, 1, 1, 0); return err },
+		"replacements": func() error { _, _, err := e.Replacements(ctx, at, false); return err },
+		"search": func() error {
+			_, err := e.SearchEvents(ctx, at, query.EventSearch{Query: "zephyr", Limit: 5})
+			return err
+		},
+		"step": func() error {
+			if _, err := e.LatestStep(ctx, at); !errors.Is(err, fault.NoCurrentStep) {
+				return err
+			}
+			return nil
+		},
+		"surface": func() error { _, _, err := e.Surface(ctx, at, false); return err },
+		"trace":   func() error { _, err := e.TraceEvent(ctx, at, false, 1); return err },
+	} {
+		store.left = 0
+		if err := answer(); err != nil {
+			t.Fatalf("%s at rest: %v", name, err)
+		}
+		store.left = 3
+		if err := answer(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if store.left != 0 {
+			t.Errorf("%s: nothing moved", name)
+		}
+	}
 }
 
 // A shard that is written to while many are searched costs another round, and

@@ -78,7 +78,11 @@ func (k *kin) Children(h session.Header) ([]session.Header, error) {
 }
 
 // TraceEvent returns the relations of the event at seq.
-func (e *Engine) TraceEvent(ctx context.Context, at Located, own bool, seq int64) (r Relations, err error) {
+func (e *Engine) TraceEvent(ctx context.Context, at Located, own bool, seq int64) (Relations, error) {
+	return steady(ctx, func() (Relations, error) { return e.traceEvent(ctx, at, own, seq) })
+}
+
+func (e *Engine) traceEvent(ctx context.Context, at Located, own bool, seq int64) (r Relations, err error) {
 	vs, v, en, _, err := e.openSession(ctx, at, nil)
 	if err != nil {
 		return r, err
