@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -26,6 +27,24 @@ func (l *log) States(ctx context.Context) (all []query.Shadow, err error) {
 		return err
 	})
 	return all, err
+}
+
+// Shadow returns the shadow run at seq.
+func (l *log) Shadow(ctx context.Context, seq int64) (run query.Shadow, err error) {
+	run = query.NoShadow
+	err = l.s.read(ctx, func(tx pgx.Tx) error {
+		var near query.Shadow
+		err := tx.QueryRow(ctx, `SELECT first, last, by FROM yore.shadow WHERE ws_key = $1 AND num = $2 AND first <= $3
+			ORDER BY first DESC LIMIT 1`, l.s.key, l.num, seq).Scan(&near.From, &near.To, &near.By)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err == nil && near.To >= seq {
+			run = near
+		}
+		return err
+	})
+	return run, err
 }
 
 // Surface returns the current list, closing records included.

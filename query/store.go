@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/session"
@@ -222,6 +223,9 @@ type Log interface {
 	// disjoint. A surface event in no run is current.
 	States(ctx context.Context) ([]Shadow, error)
 
+	// Shadow returns the run of States that seq lies in; By is -1 if there is none.
+	Shadow(ctx context.Context, seq int64) (Shadow, error)
+
 	// Surface returns the current list in order.
 	Surface(ctx context.Context) ([]int64, error)
 
@@ -241,6 +245,19 @@ type Log interface {
 
 // Shadow is a run of surface events, all with From ≤ seq ≤ To, taken out by one event.
 type Shadow struct{ From, To, By int64 }
+
+// NoShadow is where nobody took anything out.
+var NoShadow = Shadow{From: -1, To: -1, By: -1}
+
+// RunAt finds the run that a seq lies in among ascending and disjoint ones;
+// NoShadow if it lies in none.
+func RunAt(runs []Shadow, seq int64) Shadow {
+	i := sort.Search(len(runs), func(i int) bool { return runs[i].To >= seq })
+	if i < len(runs) && runs[i].From <= seq {
+		return runs[i]
+	}
+	return NoShadow
+}
 
 // Logs reads events as they were written.
 type Logs interface {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"sort"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/session"
@@ -19,6 +18,7 @@ type view struct {
 	sessions  map[int64]*entry // by number in the shard: those that may be shown
 	all       map[int64]*entry // unsound ones too
 	states    map[int64][]Shadow
+	asked     map[int64]int // runs of a session that were looked up one by one
 }
 
 // entry is a session in a view.
@@ -80,7 +80,7 @@ func openView(ctx context.Context, c *Corpus, workspace string, live bool) (*vie
 	if err != nil {
 		return nil, errors.Join(err, snap.Close())
 	}
-	v := &view{corpus: c, workspace: workspace, snap: snap, sessions: make(map[int64]*entry, len(rows)), all: make(map[int64]*entry, len(rows)), states: map[int64][]Shadow{}}
+	v := &view{corpus: c, workspace: workspace, snap: snap, sessions: make(map[int64]*entry, len(rows)), all: make(map[int64]*entry, len(rows)), states: map[int64][]Shadow{}, asked: map[int64]int{}}
 	entries := make([]entry, len(rows))
 	for i := range rows {
 		entries[i] = entry{row: &rows[i], live: live, persisted: !live}
@@ -209,24 +209,26 @@ func (v *view) shadowOf(ctx context.Context, num, seq int64) (int64, error) {
 	return run.By, err
 }
 
+// singleRuns is how many runs of a session are looked up one by one before all
+// of them are read: a long session has tens of thousands.
+const singleRuns = 4
+
 // shadowRun returns the run of shadowed surface events that a seq lies in; one
 // of nobody (By -1) if there is none. What lies between a run's ends need not be
 // a surface event; the ends are.
 func (v *view) shadowRun(ctx context.Context, num, seq int64) (Shadow, error) {
-	none := Shadow{From: -1, To: -1, By: -1}
-	runs, ok := v.states[num]
-	if !ok {
-		var err error
-		if runs, err = v.snap.Log(num).States(ctx); err != nil {
-			return none, err
-		}
-		v.states[num] = runs
+	if runs, ok := v.states[num]; ok {
+		return RunAt(runs, seq), nil
 	}
-	i := sort.Search(len(runs), func(i int) bool { return runs[i].To >= seq })
-	if i < len(runs) && runs[i].From <= seq {
-		return runs[i], nil
+	if v.asked[num]++; v.asked[num] <= singleRuns {
+		return v.snap.Log(num).Shadow(ctx, seq)
 	}
-	return none, nil
+	runs, err := v.snap.Log(num).States(ctx)
+	if err != nil {
+		return NoShadow, err
+	}
+	v.states[num] = runs
+	return RunAt(runs, seq), nil
 }
 
 // open reports whether the session goes on: its closing records do not exist then.

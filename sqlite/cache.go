@@ -52,6 +52,7 @@ const (
 	mostPieces  = 24 << 20 // bytes
 	mostEntries = 16 << 20 // bytes
 	mostTexts   = 16 << 20 // bytes
+	mostShadows = 4 << 20  // bytes
 )
 
 // textKey names a block of texts as of one generation of its shard: the last one
@@ -77,6 +78,7 @@ type entry struct {
 // lately: whoever types a query, or asks the next one, is often shown them again.
 type caches struct {
 	texts   kept[textKey, []byte]
+	shadows kept[textKey, []query.Shadow] // of a whole session, by its first document
 	columns kept[pieceKey, *columns]
 	pieces  kept[pieceKey, []byte]
 	entries kept[tokenKey, *entry]
@@ -85,6 +87,7 @@ type caches struct {
 func newCaches() caches {
 	return caches{
 		texts:   kept[textKey, []byte]{most: mostTexts, size: func(b []byte) int { return len(b) + 64 }},
+		shadows: kept[textKey, []query.Shadow]{most: mostShadows, size: func(r []query.Shadow) int { return 24*len(r) + 64 }},
 		columns: kept[pieceKey, *columns]{most: mostColumns, size: func(*columns) int { return 1 }},
 		pieces:  kept[pieceKey, []byte]{most: mostPieces, size: func(b []byte) int { return len(b) + 64 }},
 		entries: kept[tokenKey, *entry]{most: mostEntries, size: func(e *entry) int { return len(e.block) + 128 }},

@@ -31,15 +31,23 @@ func (l *log) cursor(ctx context.Context) (*cursor, error) {
 	return l.k, nil
 }
 
-// States returns the shadow runs.
-func (l *log) States(ctx context.Context) ([]query.Shadow, error) {
+// States returns the shadow runs, from memory where they were read before: of a
+// session that was compacted thousands of times they are tens of thousands.
+func (l *log) States(ctx context.Context) (all []query.Shadow, err error) {
 	if err := l.s.hold(); err != nil {
 		return nil, err
 	}
 	defer l.s.leave()
+	if all = l.s.x.shadows.get(l.kept()); all != nil {
+		return all, nil
+	}
+	defer func() {
+		if err == nil && all != nil {
+			l.s.x.shadows.put(l.kept(), all)
+		}
+	}()
 	if st := l.s.resting(); st != nil {
-		all, err := st.shadows(l.num)
-		if err == nil {
+		if all, err = st.shadows(l.num); err == nil {
 			return all, nil
 		}
 		l.s.odd(err)
@@ -49,6 +57,33 @@ func (l *log) States(ctx context.Context) ([]query.Shadow, error) {
 		return nil, err
 	}
 	return c.shadows(ctx, l.num)
+}
+
+// kept is what the session's shadow runs are remembered by.
+func (l *log) kept() textKey { return textKey{l.s.birth, l.s.generation, query.NewDocID(l.num, 0)} }
+
+// Shadow returns the shadow run at seq.
+func (l *log) Shadow(ctx context.Context, seq int64) (query.Shadow, error) {
+	if err := l.s.hold(); err != nil {
+		return query.NoShadow, err
+	}
+	defer l.s.leave()
+	if all := l.s.x.shadows.get(l.kept()); all != nil {
+		return query.RunAt(all, seq), nil
+	}
+	if st := l.s.resting(); st != nil {
+		run, err := st.shadow(l.num, seq)
+		if err == nil {
+			return run, nil
+		}
+		l.s.odd(err)
+	}
+	c, err := l.s.connect(ctx)
+	if err != nil {
+		return query.NoShadow, err
+	}
+	runs, err := c.shadowsFrom(ctx, l.num, seq, seq+1)
+	return query.RunAt(runs, seq), err
 }
 
 // Surface returns the current list, closing records included.

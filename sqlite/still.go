@@ -216,6 +216,24 @@ func (s *still) shadows(num int64) ([]query.Shadow, error) {
 	return all, s.checked(err)
 }
 
+// shadow returns the shadow run of a session that a seq lies in.
+func (s *still) shadow(num, seq int64) (query.Shadow, error) {
+	r, err := s.tree.Last(s.roots["shadow"], func(r *btree.Record) bool {
+		return r.Len() == 4 && (r.Int(0) > num || r.Int(0) == num && r.Int(1) > seq)
+	})
+	if err = s.checked(err); err != nil || r == nil {
+		return query.NoShadow, err
+	}
+	if r.Len() != 4 {
+		return query.NoShadow, btree.ErrFormat
+	}
+	run := query.Shadow{From: r.Int(1), To: r.Int(2), By: r.Int(3)}
+	if r.Int(0) != num || run.To < seq {
+		return query.NoShadow, nil
+	}
+	return run, nil
+}
+
 // stillSource reads a segment of a shard at rest.
 type stillSource struct {
 	s  *still

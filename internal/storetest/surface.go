@@ -258,6 +258,13 @@ func (p *player) checkLog(log query.Log, every bool) {
 		if got != by {
 			t.Errorf("event %d is %v by %d, the store says %d", seq, state, by, got)
 		}
+		if !every && p.random.IntN(8) > 0 {
+			continue
+		}
+		run := must[query.Shadow](t)(log.Shadow(t.Context(), seq))
+		if run.By != by || by >= 0 && !slices.Contains(states, run) {
+			t.Errorf("event %d lies in the run %v of %v, taken out by %d", seq, run, states, by)
+		}
 	}
 	for seq := range p.fold.Next() {
 		// Where nothing is to be found, between the events of a long run, a few are asked about.
