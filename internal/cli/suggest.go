@@ -120,19 +120,27 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// nothingIn says, of a workspace without a session, which one was likely meant.
+// nothingIn says, of a workspace without a session, which one was likely meant,
+// and where there is no session at all, who lists the places that were looked at.
 // It is asked by the person whose history it is.
 func (a *app) nothingIn(ctx context.Context, c *corpus) {
-	if c.scope.All {
-		return
-	}
-	here := c.scope.Workspaces[0]
 	owner, err := c.OwnerView()
 	if err != nil {
 		return
 	}
 	all, err := owner.AsIndexed().Workspaces(ctx)
-	if err != nil || len(all) == 0 || slices.Contains(all, here) {
+	if err != nil {
+		return
+	}
+	if len(all) == 0 {
+		a.note("No agent has left a session where yore looks: `yore doctor --quick` lists the places, `yore demo` shows samples.")
+		return
+	}
+	if c.scope.All {
+		return
+	}
+	here := c.scope.Workspaces[0]
+	if slices.Contains(all, here) {
 		return
 	}
 	a.note("No session was recorded in %s%s", render.Name(here), cmp.Or(didYouMean(here, among(here, all)), "; --all shows every workspace."))
