@@ -227,32 +227,6 @@ func word(ctx context.Context, v *authz.View, rounds int, got map[string]float64
 	return nil
 }
 
-// grow appends piece after piece to the largest log and searches each at once.
-func grow(ctx context.Context, v *authz.View, s site, j job, got map[string]float64) error {
-	var times least
-	for i := j.First; i < j.First+j.Times; i++ {
-		piece, err := os.ReadFile(s.Appends[i])
-		if err != nil {
-			return err
-		}
-		log, err := os.OpenFile(s.Largest, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			return err
-		}
-		_, err = log.Write(piece)
-		if err := errors.Join(err, log.Close()); err != nil {
-			return err
-		}
-		start := time.Now()
-		if err := find(ctx, v, query.SessionSearch{Query: appendText(i), Match: query.Literal, Limit: 5}, true); err != nil {
-			return err
-		}
-		times.took(i-j.First, time.Since(start))
-	}
-	times.into(got, "append")
-	return nil
-}
-
 // reads reads and traces events all over the largest log.
 func reads(ctx context.Context, v *authz.View, s site, rounds int, got map[string]float64) error {
 	var read, trace least

@@ -199,7 +199,7 @@ type lab struct {
 	richSites               map[session.Agent]site
 }
 
-const appendsEach = 20
+const appendsEach = 60
 
 func (l *lab) prepare() error {
 	save := func(name string, s site, err error) (string, error) {
