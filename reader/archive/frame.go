@@ -83,6 +83,8 @@ type feed struct {
 	bytes int64 // of the file that were parsed
 	lines *jsonl.Lines
 	dec   *zstd.Decoder
+	out   *reader.Inflation
+	text  io.Reader // of the open frame
 }
 
 func newFeed(f io.ReaderAt, path string, at, size int64) (*feed, error) {
@@ -91,7 +93,7 @@ func newFeed(f io.ReaderAt, path string, at, size int64) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &feed{f: f, path: path, size: size, at: at, lines: jsonl.NewLines(nil, kept()), dec: dec}, nil
+	return &feed{f: f, path: path, size: size, at: at, lines: jsonl.NewLines(nil, kept()), dec: dec, out: reader.NewInflation()}, nil
 }
 
 func (s *feed) close() { s.dec.Close() }
@@ -118,6 +120,8 @@ func (s *feed) next(ctx context.Context) (jsonl.Line, session.Place, error) {
 		switch {
 		case err == nil:
 			return l, session.Place{Offset: s.at, Inner: l.Start}, nil
+		case s.out.Exceeded():
+			return l, session.Place{}, s.problem(reader.ErrInflated.Error())
 		case !errors.Is(err, io.EOF):
 			return l, session.Place{}, s.problem("a frame cannot be decoded, or fails its checksum")
 		case s.lines.Rest() > 0:
@@ -137,10 +141,11 @@ func (s *feed) enter(inner int64) error {
 	if err := s.dec.Reset(io.NewSectionReader(s.f, start, end-start)); err != nil {
 		return s.problem("a frame cannot be decoded")
 	}
-	if n, err := io.CopyN(io.Discard, s.dec, inner); err != nil || n < inner {
+	s.text = s.out.Reader(s.dec, end-start)
+	if n, err := io.CopyN(io.Discard, s.text, inner); err != nil || n < inner {
 		return s.problem("a frame is not the one that was read before")
 	}
-	s.lines.Reset(s.dec, inner)
+	s.lines.Reset(s.text, inner)
 	s.end, s.open = end, true
 	return nil
 }

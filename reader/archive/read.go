@@ -35,7 +35,7 @@ func origin(f io.ReaderAt, path string, size int64) (o Origin, end int64, err er
 	if err := s.enter(0); err != nil {
 		return o, 0, err
 	}
-	text, err := io.ReadAll(io.LimitReader(s.dec, headerBytes+1))
+	text, err := io.ReadAll(io.LimitReader(s.text, headerBytes+1))
 	if err != nil {
 		return o, 0, reader.Unreadable(path, 1, 0, "the first frame cannot be decoded")
 	}
@@ -276,6 +276,10 @@ func (s *feed) member(e *session.Event, seq int64, l *jsonl.Line, wanted bool) (
 
 // whole reads a long line of the open frame again, now that its length is known.
 func (s *feed) whole(l *jsonl.Line) ([]byte, error) {
+	text, err := reader.Room(s.path, l.Start, l.End-1)
+	if err != nil {
+		return nil, err
+	}
 	again, err := newFeed(s.f, s.path, s.at, s.size)
 	if err != nil {
 		return nil, err
@@ -284,8 +288,7 @@ func (s *feed) whole(l *jsonl.Line) ([]byte, error) {
 	if err := again.enter(l.Start); err != nil {
 		return nil, err
 	}
-	text := make([]byte, l.End-l.Start-1)
-	if _, err := io.ReadFull(again.dec, text); err != nil {
+	if _, err := io.ReadFull(again.text, text); err != nil {
 		return nil, s.problem("a frame is not the one that was read before")
 	}
 	return text, nil

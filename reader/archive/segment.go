@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/session"
 )
 
@@ -38,7 +39,11 @@ func Decode(ctx context.Context, segment []byte, from, limit int64, emit func(Pi
 		return o, from, err
 	}
 	defer s.close()
-	next, err := s.pieces(ctx, from, limit, emit)
+	s.out = reader.InflationOf(limit)
+	next, err := s.pieces(ctx, from, emit)
+	if s.out.Exceeded() {
+		err = s.problem(fmt.Sprintf("the segment holds more than %d bytes of text", limit))
+	}
 	if err == nil && s.at != size {
 		err = s.problem("the segment ends inside a frame")
 	}
@@ -46,10 +51,9 @@ func Decode(ctx context.Context, segment []byte, from, limit int64, emit func(Pi
 }
 
 // pieces emits the events with their bytes up to the end of the feed.
-func (s *feed) pieces(ctx context.Context, next, limit int64, emit func(Piece) error) (int64, error) {
+func (s *feed) pieces(ctx context.Context, next int64, emit func(Piece) error) (int64, error) {
 	var p Piece
 	open, ended := false, false
-	total := int64(0)
 	for {
 		l, place, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -60,9 +64,6 @@ func (s *feed) pieces(ctx context.Context, next, limit int64, emit func(Piece) e
 		}
 		if err != nil {
 			return next, err
-		}
-		if total += l.End - l.Start; total > limit {
-			return next, s.problem(fmt.Sprintf("the segment holds more than %d bytes of text", limit))
 		}
 		switch kindOf(l.Text) {
 		case positionKind:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/jsonl"
 	"github.com/yorehq/yore/reader/linelog"
 	"github.com/yorehq/yore/session"
@@ -20,12 +21,15 @@ type made struct {
 
 // bytes returns what the agent wrote for an event, as a copy. Of a clipped line
 // it is read again.
-func (m *made) bytes(f io.ReaderAt, l *linelog.Line, value []byte, number int) ([]byte, error) {
+func (m *made) bytes(f io.ReaderAt, path string, l *linelog.Line, value []byte, number int) ([]byte, error) {
 	switch {
 	case m.event.Reconstructed:
 		return m.record(), nil
 	case value == nil:
-		whole := make([]byte, l.End-l.Start)
+		whole, err := reader.Room(path, l.Start, l.End)
+		if err != nil {
+			return nil, err
+		}
 		if _, err := f.ReadAt(whole, l.Start); err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}

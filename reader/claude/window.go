@@ -30,7 +30,7 @@ func windowIn(ctx context.Context, f io.ReaderAt, size int64, src reader.Source,
 	if err != nil {
 		return h, err
 	}
-	w := &viewing{f: f, size: size, from: from, to: to, natives: natives, emit: emit}
+	w := &viewing{f: f, path: reader.FileOf(src.Path), size: size, from: from, to: to, natives: natives, emit: emit}
 	if d, ok := fromMark(src, at); ok && at.Seq <= from {
 		last := to
 		if at.Until > 0 {
@@ -51,6 +51,7 @@ func windowIn(ctx context.Context, f io.ReaderAt, size int64, src reader.Source,
 // viewing emits events of an open file.
 type viewing struct {
 	f        io.ReaderAt
+	path     string // of it
 	size     int64
 	from, to int64 // what is still to be emitted
 	natives  session.Range
@@ -80,7 +81,7 @@ func (w *viewing) read(ctx context.Context, d *decoder, offset, last int64) erro
 				}
 				raw := session.Raw{Event: events[i].event}
 				if w.natives.Has(raw.Event.Seq) {
-					if raw.Native, err = events[i].bytes(w.f, &l, value, number); err != nil {
+					if raw.Native, err = events[i].bytes(w.f, w.path, &l, value, number); err != nil {
 						return err
 					}
 				}

@@ -106,7 +106,7 @@ func (t *text) openPacked(limit int64) error {
 		return err
 	}
 	t.bytes = t.stamp.Size
-	var in io.Reader = t.dec
+	in := reader.NewInflation().Reader(t.dec, t.stamp.Size)
 	if limit >= 0 {
 		in = io.LimitReader(in, limit)
 	}
@@ -245,6 +245,9 @@ func (t *text) more() error {
 		return nil
 	case t.form == packed:
 		t.ended, t.torn = true, "the compressed stream is damaged"
+		if errors.Is(err, reader.ErrInflated) {
+			t.torn = err.Error()
+		}
 		if t.early = errors.Is(err, io.ErrUnexpectedEOF); t.early {
 			t.torn = "the compressed stream ends early"
 		}
@@ -339,7 +342,10 @@ func raw(path string, v *value) ([]byte, error) {
 		}
 		in = dec
 	}
-	all := make([]byte, v.end-v.start)
+	all, err := reader.Room(path, v.start, v.end)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := io.ReadFull(in, all); err != nil {
 		return nil, fmt.Errorf("reading %s again: %w", path, err)
 	}

@@ -275,5 +275,5 @@ func stored(ctx context.Context, db *rows.DB, key string) (text []byte, err erro
 	if err != nil || !found {
 		return nil, err
 	}
-	return db.Whole(ctx, table, "value", rowid, rows.Most)
+	return db.Whole(ctx, table, "value", rowid, reader.MostWhole)
 }

@@ -264,8 +264,8 @@ func tableSource(t *table, at mark, number int64) *source {
 	return &source{path: t.path, table: t, at: at, number: number, lines: jsonl.NewLines(nil, kept())}
 }
 
-// wholeRow returns the line of a row, however long it is.
-func (t *table) wholeRow(ctx context.Context, seq int64) ([]byte, error) {
+// wholeRow returns the line of a row that has so many bytes.
+func (t *table) wholeRow(ctx context.Context, seq, length int64) ([]byte, error) {
 	if err := t.fetch(ctx, seq); err != nil {
 		return nil, err
 	}
@@ -279,12 +279,16 @@ func (t *table) wholeRow(ctx context.Context, seq int64) ([]byte, error) {
 		return nil, shelfFault(t.path, err)
 	}
 	defer closing()
-	text, err := io.ReadAll(stream)
-	if err == nil && !t.db.Steady() {
+	text, err := reader.Room(t.path, 0, length)
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.ReadFull(stream, text)
+	if (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) && !t.db.Steady() {
 		err = reader.ErrRetry
 	}
 	if err != nil {
 		return nil, shelfFault(t.path, err)
 	}
-	return text[:len(text)-1], nil
+	return text, nil
 }

@@ -42,12 +42,14 @@ type source struct {
 	table *table // in the place of a file
 
 	text  *frameText
-	frame frame // the open one, at at.offset
+	out   *reader.Inflation // of all frames
+	in    io.Reader         // the text of the open frame, as much as may come out
+	frame frame             // the open one, at at.offset
 	open  bool
 }
 
 func newSource(f io.ReaderAt, path string, size int64, at mark, number int64) *source {
-	s := &source{f: f, path: path, size: size, zstd: compressed(path), number: number, at: at, lines: jsonl.NewLines(nil, kept())}
+	s := &source{f: f, path: path, size: size, zstd: compressed(path), number: number, at: at, lines: jsonl.NewLines(nil, kept()), out: reader.NewInflation()}
 	if !s.zstd {
 		s.lines.Reset(io.NewSectionReader(f, at.offset, max(0, size-at.offset)), at.offset)
 	}
@@ -85,6 +87,8 @@ func (s *source) next(ctx context.Context) (record, error) {
 			return s.record(l), nil
 		case !s.zstd:
 			return record{}, err
+		case s.out.Exceeded():
+			return record{}, s.problem(reader.ErrInflated.Error())
 		case s.frame.torn:
 			// Whatever the decoder says of a frame that has no end yet.
 			return record{}, io.EOF
@@ -138,8 +142,9 @@ func (s *source) openNext() error {
 		}
 	}
 	err = s.text.reset(s.f, s.at.offset, end, s.frame.torn)
+	s.in = s.out.Reader(s.text, end-s.at.offset)
 	if err == nil && s.at.inner > 0 {
-		_, err = io.CopyN(io.Discard, s.text, s.at.inner)
+		_, err = io.CopyN(io.Discard, s.in, s.at.inner)
 	}
 	switch {
 	case err != nil && s.frame.torn:
@@ -147,7 +152,7 @@ func (s *source) openNext() error {
 	case err != nil:
 		return s.problem("a zstd frame cannot be decoded, or is not the one that was read before")
 	}
-	s.lines.Reset(s.text, s.at.inner)
+	s.lines.Reset(s.in, s.at.inner)
 	s.open = true
 	return nil
 }

@@ -49,6 +49,7 @@ type table struct {
 	ended bool // the last query gave fewer rows than it asked for
 	torn  bool // it could not be read on: the database is being rewritten
 	text  *frameText
+	out   *reader.Inflation // of all rows
 	lines *jsonl.Lines
 }
 
@@ -71,7 +72,7 @@ type row17 struct {
 // that wraps fs.ErrNotExist where there is no session.
 func openTable(ctx context.Context, src reader.Source) (*table, session.Header, error) {
 	file, name := reader.SplitPart(src.Path)
-	t := &table{path: src.Path, id: string(src.Header.ID)}
+	t := &table{path: src.Path, id: string(src.Header.ID), out: reader.NewInflation()}
 	if t.id == "" {
 		t.id = decodeSegment(name)
 	}
@@ -291,6 +292,8 @@ func (t *table) line(ctx context.Context, r *row17) (jsonl.Line, error) {
 		return line, reader.ErrRetry
 	case errors.Is(err, io.EOF):
 		return line, reader.Unreadable(t.path, 0, r.seq, "a row holds no line")
+	case t.out.Exceeded():
+		return line, reader.Unreadable(t.path, 0, r.seq, "%s", reader.ErrInflated)
 	case err != nil && ctx.Err() == nil && r.blob:
 		return line, reader.Unreadable(t.path, 0, r.seq, "the data of a row cannot be decoded")
 	}
@@ -303,13 +306,13 @@ func (t *table) stream(ctx context.Context, r *row17) (io.Reader, func(), error)
 		return nil, nil, reader.Unreadable(t.path, 0, r.seq, "%s", r.bad)
 	}
 	var data io.Reader = bytes.NewReader(r.data)
-	closing := func() {}
+	closing, packed := func() {}, int64(len(r.data))
 	if r.data == nil {
 		v, err := t.db.Value(ctx, "events", "data", r.rowid)
 		if err != nil {
 			return nil, nil, err
 		}
-		data, closing = v, v.Close
+		data, closing, packed = v, v.Close, v.Size()
 	}
 	if r.blob {
 		if t.text == nil {
@@ -322,7 +325,7 @@ func (t *table) stream(ctx context.Context, r *row17) (io.Reader, func(), error)
 			closing()
 			return nil, nil, reader.Unreadable(t.path, 0, r.seq, "the data of a row cannot be decoded")
 		}
-		data = io.LimitReader(t.text, rows.Most)
+		data = t.out.Reader(t.text, packed)
 	}
 	head, err := r.head()
 	if err != nil {

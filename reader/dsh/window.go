@@ -127,18 +127,21 @@ func (w *window) whole(ctx context.Context, rec *record) ([]byte, error) {
 		return bytes.Clone(rec.Text), nil
 	}
 	if w.table != nil {
-		return w.table.wholeRow(ctx, rec.place.Offset)
+		return w.table.wholeRow(ctx, rec.place.Offset, rec.End-rec.Start-1)
 	}
-	text := make([]byte, rec.End-rec.Start-1)
+	text, err := reader.Room(w.path, rec.Start, rec.End-1)
+	if err != nil {
+		return nil, err
+	}
 	if !compressed(w.path) {
 		_, err := io.ReadFull(io.NewSectionReader(w.f, rec.Start, int64(len(text))), text)
 		return text, err
 	}
 	s := newSource(w.f, w.path, w.size, mark{rec.place.Offset, rec.place.Inner}, unknown)
 	defer s.close()
-	err := s.openNext()
+	err = s.openNext()
 	if err == nil {
-		_, err = io.ReadFull(s.text, text)
+		_, err = io.ReadFull(s.in, text)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = s.problem("a line is not there any more")

@@ -152,7 +152,7 @@ func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoi
 			}
 			if natives.Has(raw.Event.Seq) {
 				if record == nil {
-					if record, err = v.Bytes(l.f); err != nil {
+					if record, err = v.Bytes(l.f, src.Path); err != nil {
 						return h, err
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/yorehq/yore/reader"
 	"github.com/yorehq/yore/reader/jsonl"
 )
 
@@ -160,12 +161,15 @@ func (r *lineValues) unfinished() {
 	r.after = r.queue[n-1].End
 }
 
-// Bytes reads a record's bytes again, as they stand in the file.
-func (r *value) Bytes(in io.ReaderAt) ([]byte, error) {
+// Bytes reads a record's bytes again, as they stand in the file of a path.
+func (r *value) Bytes(in io.ReaderAt, path string) ([]byte, error) {
 	if !r.Clipped && !r.Full {
 		return bytes.Clone(r.Text), nil
 	}
-	all := make([]byte, r.End-r.Start)
+	all, err := reader.Room(path, r.Start, r.End)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := io.ReadFull(io.NewSectionReader(in, r.Start, r.End-r.Start), all); err != nil {
 		return nil, err
 	}

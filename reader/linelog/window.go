@@ -87,7 +87,10 @@ func (r *run) native(e *session.Event, l *Line, value []byte, number int) ([]byt
 	}
 	whole := bytes.Clone(value)
 	if value == nil {
-		whole = make([]byte, l.End-l.Start)
+		var err error
+		if whole, err = reader.Room(reader.FileOf(r.src.Path), l.Start, l.End); err != nil {
+			return nil, err
+		}
 		if _, err := r.f.ReadAt(whole, l.Start); err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}

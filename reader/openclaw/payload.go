@@ -173,7 +173,7 @@ func (s *store) long(ctx context.Context, r *stored) error {
 
 // whole returns the bytes of a record's row, of which only a part was kept.
 func (s *store) whole(ctx context.Context, r *record) ([]byte, error) {
-	return s.db.Whole(ctx, "transcript_events", "event_json", r.rowid, rows.Most)
+	return s.db.Whole(ctx, "transcript_events", "event_json", r.rowid, reader.MostWhole)
 }
 
 // each visits the records of a session behind a seq, in order. What is visited

@@ -178,7 +178,7 @@ func (r *Reader) Window(ctx context.Context, src reader.Source, _ session.Checkp
 			raw.Native = bytes.Clone(x.native)
 			if x.table != "" {
 				var err error
-				if raw.Native, err = w.db.Whole(ctx, x.table, "data", x.rowid, rows.Most); err != nil {
+				if raw.Native, err = w.db.Whole(ctx, x.table, "data", x.rowid, reader.MostWhole); err != nil {
 					return err
 				}
 			}
