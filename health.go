@@ -97,6 +97,11 @@ func (h *History) Health(ctx context.Context, depth Depth, progress func(done, t
 	if h.err != nil {
 		return out, nil
 	}
+	for i := range out.Roots {
+		if away, err := h.ingest.Away(ctx, out.Roots[i].Path); err == nil && away {
+			out.Roots[i].Present = false
+		}
+	}
 	coverage, err := h.ingest.Refresh(ctx, session.Scope{All: depth >= Logs}, progress)
 	if fault.IsContext(err) {
 		return out, err
@@ -129,9 +134,10 @@ func (h *History) Health(ctx context.Context, depth Depth, progress func(done, t
 	counts := func(rows []ingest.FileRow) []ingest.FileRow {
 		return slices.DeleteFunc(slices.Clone(rows), func(f ingest.FileRow) bool { return lesser[f.Path] })
 	}
-	out.count(files, counts(files), stored)
+	blocked := h.outOfReach(ctx, files)
+	out.count(files, counts(files), stored, blocked)
 	out.Problems = append(out.Problems, problems(counts(all), counts(files), stored)...)
-	out.Problems = append(out.Problems, h.outOfReach(ctx, files)...)
+	out.Problems = append(out.Problems, blocked...)
 	slices.SortStableFunc(out.Problems, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
 	out.Index, err = h.index.Check(ctx, depth >= Pages)
 	return out, err
@@ -195,8 +201,13 @@ func used(copies []ingest.FileRow, stored map[string]ingest.Stored) int {
 	return slices.IndexFunc(copies, func(f ingest.FileRow) bool { _, ok := stored[f.Path]; return ok })
 }
 
-// count adds up the files of each root, and the sessions that chosen ones give.
-func (h *Health) count(files, chosen []ingest.FileRow, stored map[string]ingest.Stored) {
+// count adds up the files of each root, and the sessions that chosen ones give. One
+// whose file cannot be opened now was not read to its end, whatever the index holds.
+func (h *Health) count(files, chosen []ingest.FileRow, stored map[string]ingest.Stored, blocked []Problem) {
+	shut := map[string]bool{}
+	for _, p := range blocked {
+		shut[p.Path] = true
+	}
 	root := func(f ingest.FileRow) *RootHealth {
 		return &h.Roots[slices.IndexFunc(h.Roots, func(r RootHealth) bool { return r.Path == f.Root && r.Agent == f.Agent })]
 	}
@@ -212,7 +223,7 @@ func (h *Health) count(files, chosen []ingest.FileRow, stored map[string]ingest.
 		switch i := used(copies, stored); {
 		case i < 0:
 			root(copies[0]).Unread++
-		case stored[copies[i].Path].Problem == nil:
+		case stored[copies[i].Path].Problem == nil && !shut[reader.FileOf(copies[i].Path)]:
 			root(copies[i]).Sound++
 		}
 	}

@@ -222,6 +222,7 @@ func TestEnvironment(t *testing.T) {
 // is about, and who sees to it that it is not skipped where that is there.
 var skips = map[string]string{
 	"internal/e2e/home_test.go":             "a client that npm cannot install; tools/e2e/run.sh names it",
+	"internal/ingest/away_test.go":          "a machine with one device to write to; Linux has /dev/shm",
 	"links_test.go":                         "a system that lets few people make links",
 	"postgres/postgrestest/postgrestest.go": "no PostgreSQL; YORE_POSTGRES=1 makes it a failure",
 }

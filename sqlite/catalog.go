@@ -240,6 +240,10 @@ func (x *Index) readFiles(ctx context.Context, which ingest.FileLookup) ([]inges
 		low := reader.PartPath(*which.PartsOf, "")
 		q.add(`path >= ? AND path < ?`, low, low[:len(low)-1]+"0") // the byte behind a slash
 	}
+	if which.Root != nil {
+		below := *which.Root + string(filepath.Separator)
+		q.add(`root = ? AND path >= ? AND path < ?`, *which.Root, below, *which.Root+string(filepath.Separator+1))
+	}
 	if which.Path != nil {
 		q.add(`path = ?`, *which.Path)
 	}

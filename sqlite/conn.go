@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -117,6 +118,8 @@ func (c *conn) fail(ctx context.Context, err error) error {
 		return damaged(err)
 	case errors.Is(err, sqlite3.READONLY), errors.Is(err, sqlite3.PERM):
 		err = fmt.Errorf("%w: %w", os.ErrPermission, err)
+	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR) && c.info != nil && isFull(filepath.Dir(c.path)):
+		err = fmt.Errorf("%w: %w", errFull, err)
 	}
 	return fault.Wrap(fault.IndexFailed, err)
 }

@@ -53,6 +53,21 @@ func isExhausted(err error) bool {
 	return errors.Is(err, sqlite3.CANTOPEN)
 }
 
+// errFull says why the index could not be written, or even read: SQLite makes
+// files of its own beside a database that it only looks at.
+var errFull = errors.New("no space is left on the disk of the index")
+
+// isFull reports whether nothing more can be written to a folder. SQLite calls
+// that an error of the disk, as it calls a broken one.
+func isFull(folder string) bool {
+	f, err := os.CreateTemp(folder, "room-*")
+	if err == nil {
+		_, err = f.Write(make([]byte, 256<<10))
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
 // shut closes a connection that dialWithRoom opened.
 func (x *Index) shut(c *conn) error {
 	defer x.closedOne()

@@ -151,7 +151,7 @@ func indexText(b *strings.Builder, h yore.Health) {
 		render.Line(h.Index.Path, 0), h.Index.Size, h.Index.Schema, h.Index.Sources, len(h.Index.Shards))
 	for _, s := range h.Index.Shards {
 		if s.Problem != "" {
-			fmt.Fprintf(b, "  damaged: %s\n    %s\n", render.Line(s.Path, 0), render.Line(s.Problem, 0))
+			fmt.Fprintf(b, "  cannot be used as it is: %s\n    %s\n", render.Line(s.Path, 0), render.Line(s.Problem, 0))
 		}
 	}
 	for _, d := range h.Index.Damaged {
@@ -169,7 +169,7 @@ func verdictText(h yore.Health, sound bool) string {
 	case h.IndexErr != nil:
 		checked = "Checked: that the roots are there, and the index; no log was looked at."
 	case h.Depth >= yore.Logs && (h.Stale || h.Behind > 0):
-		checked = "Checked: the logs as far as they could be read while another process was indexing; call again for the rest."
+		checked = "Checked: the logs as far as the index has them; another process is indexing, or it cannot be written. Call again for the rest."
 	case h.Depth == yore.Pages:
 		checked = "Checked: every log to its end or to its first fault, and every page of the index."
 	case h.Depth == yore.Logs:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/yorehq/yore/reader"
@@ -37,7 +36,11 @@ func (in *Ingester) freshen(ctx context.Context, p *plan, rows []FileRow) ([]Fil
 		stamp, err := reader.StatRegular(reader.FileOf(row.Path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			if _, err := os.Stat(row.Root); err == nil {
+			away, err := in.Away(ctx, row.Root)
+			if err != nil {
+				return nil, err
+			}
+			if !away {
 				if err := in.forget(ctx, p, root, row); err != nil {
 					return nil, err
 				}
@@ -146,12 +149,15 @@ func Lesser(roots []Root, rows []FileRow) map[string]bool {
 // withoutAway takes out the files whose whole root is away and that have a copy
 // which is of more use: one below a root that is there, or else one that the
 // shard holds.
-func (in *Ingester) withoutAway(rows []FileRow, stored map[string]*Glance) []FileRow {
+func (in *Ingester) withoutAway(ctx context.Context, rows []FileRow, stored map[string]*Glance) ([]FileRow, error) {
 	away := map[string]bool{}
 	for _, row := range rows {
 		if _, asked := away[row.Root]; !asked {
-			_, err := os.Stat(row.Root)
-			away[row.Root] = err != nil
+			gone, err := in.Away(ctx, row.Root)
+			if err != nil {
+				return nil, err
+			}
+			away[row.Root] = gone
 		}
 	}
 	use := func(r FileRow) int {
@@ -170,7 +176,7 @@ func (in *Ingester) withoutAway(rows []FileRow, stored map[string]*Glance) []Fil
 			best[r.Header] = max(best[r.Header], use(r))
 		}
 	}
-	return slices.DeleteFunc(rows, func(r FileRow) bool { return away[r.Root] && r.Problem == nil && use(r) < best[r.Header] })
+	return slices.DeleteFunc(rows, func(r FileRow) bool { return away[r.Root] && r.Problem == nil && use(r) < best[r.Header] }), nil
 }
 
 // hasCopy reports whether another file gives the same session as one that was

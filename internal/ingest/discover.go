@@ -38,6 +38,11 @@ func (in *Ingester) discover(ctx context.Context, scope session.Scope, first boo
 			}
 			continue // the whole root is away (or not there yet): nothing can be said of what is below
 		}
+		if away, err := in.Away(ctx, r.Path); err != nil {
+			return w.blind, false, err
+		} else if away {
+			continue
+		}
 		w.root = r
 		if !info.IsDir() {
 			if err := w.single(info); err != nil {
@@ -64,6 +69,9 @@ func (in *Ingester) discover(ctx context.Context, scope session.Scope, first boo
 	}
 	if err == nil {
 		err = w.shelves()
+	}
+	if w.blind > 1 {
+		in.Logger.Warn("folders cannot be listed", "count", w.blind)
 	}
 	return w.blind, more, err
 }
@@ -162,8 +170,9 @@ func (w *walk) visit(f Folder, inside *Inside) error {
 // outOfReach remembers a folder that is there and cannot be listed, so that it
 // is tried again every time.
 func (w *walk) outOfReach(f Folder, cause error) error {
-	w.in.Logger.Warn("a folder cannot be listed", "error", cause)
-	w.blind++
+	if w.blind++; w.blind == 1 { // of thousands one is enough
+		w.in.Logger.Warn("a folder cannot be listed", "error", cause)
+	}
 	if f.Listed < 0 {
 		return nil // that is known
 	}
@@ -264,8 +273,10 @@ func (w *walk) pending(scope session.Scope) error {
 		if !ok {
 			continue
 		}
-		if _, err := os.Stat(root.Path); err != nil {
-			continue // the whole root is away
+		if away, err := w.in.Away(w.ctx, root.Path); err != nil {
+			return err
+		} else if away {
+			continue
 		}
 		w.in.work.files.Add(1)
 		stamp, err := reader.StatRegular(reader.FileOf(row.Path))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/yorehq/yore/internal/forget"
@@ -144,8 +143,10 @@ func (in *Ingester) withoutForgotten(ctx context.Context, p *plan, rows []FileRo
 		if _, err := reader.StatRegular(reader.FileOf(row.Path)); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if _, err := os.Stat(row.Root); err != nil {
-			continue // the whole root is away
+		if away, err := in.Away(ctx, row.Root); err != nil {
+			return nil, err
+		} else if away {
+			continue
 		}
 		if err := in.forget(ctx, p, root, row); err != nil {
 			return nil, err

@@ -25,6 +25,7 @@ type plan struct {
 	slices     int             // no more transactions than this; 0: until all is done
 	sources    int
 	unreadable int
+	blocked    int // logs that are there and cannot be looked at
 	damaged    int
 	clipped    int
 	stale      bool
@@ -89,7 +90,10 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	if err := in.shareForks(ctx, rows, at); err != nil {
 		return nil, err
 	}
-	if rows, err = in.freshen(ctx, p, in.withoutAway(rows, at)); err != nil {
+	if rows, err = in.withoutAway(ctx, rows, at); err != nil {
+		return nil, err
+	}
+	if rows, err = in.freshen(ctx, p, rows); err != nil {
 		return nil, err
 	}
 	chosen, conflicts := choose(rows, Lesser(in.Roots, rows))
@@ -110,6 +114,9 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	}
 	if err := in.planSources(ctx, p, rows, chosen, at); err != nil {
 		return nil, err
+	}
+	if p.blocked > 1 {
+		in.Logger.Warn("logs cannot be looked at", "count", p.blocked)
 	}
 	for i := range judged {
 		if p.drops(&judged[i]) {
@@ -265,12 +272,14 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 		// It is there and cannot be looked at: what the index holds of it stays.
 		p.keep[row.Path] = true
 		p.unreadable++
-		in.Logger.Warn("a log cannot be looked at", "error", err)
+		if p.blocked++; p.blocked == 1 { // of thousands one is enough
+			in.Logger.Warn("a log cannot be looked at", "error", err)
+		}
 		return nil
 	case rev == reader.Gone:
-		if _, err := os.Stat(row.Root); err != nil {
-			p.keep[row.Path] = s != nil // the whole root is away: nothing can be said of its files
-			return nil
+		if away, err := in.Away(ctx, row.Root); away || err != nil {
+			p.keep[row.Path] = s != nil // nothing can be said of its files
+			return err
 		}
 		return in.forget(ctx, p, root, row)
 	case rev == reader.Replaced && !shelved && (s != nil || stamp != row.Stamp):
@@ -357,8 +366,8 @@ func (in *Ingester) recheck(ctx context.Context, p *plan, row FileRow) error {
 	stamp, err := reader.StatRegular(reader.FileOf(row.Path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(row.Root); err != nil {
-			return nil
+		if away, err := in.Away(ctx, row.Root); away || err != nil {
+			return err
 		}
 		p.again = true
 		return in.forget(ctx, p, root, row)

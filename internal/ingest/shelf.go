@@ -3,7 +3,6 @@ package ingest
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/yorehq/yore/fault"
@@ -75,8 +74,8 @@ func (w *walk) shelf(root Root, shelver reader.Shelver, row FileRow) error {
 	case errors.Is(err, fs.ErrNotExist):
 		// Of a root that is away altogether nothing can be said; one that is a file
 		// is away with it.
-		if _, err := os.Stat(root.Path); err != nil {
-			return nil
+		if away, err := w.in.Away(w.ctx, root.Path); away || err != nil {
+			return err
 		}
 		return w.clearShelf(row, true)
 	case err == nil && stamp == row.Stamp:

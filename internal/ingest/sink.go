@@ -90,6 +90,7 @@ type FileLookup struct {
 	PartsOf   *string // the parts of this file, and the sources on this shelf
 	Latest    int     // at most so many, those that changed last first; 0: all, by path
 	Path      *string
+	Root      *string // below this root
 }
 
 // CatalogChange is applied as a whole.

@@ -61,6 +61,8 @@ func testCatalog(t *testing.T, s Local) {
 		{"folder", ingest.FileLookup{Folder: &folder}, files[1:3]},
 		{"pending", ingest.FileLookup{Pending: true}, files[4:]},
 		{"path", ingest.FileLookup{Path: &path}, files[4:]},
+		{"root", ingest.FileLookup{Root: &root}, files},
+		{"another root", ingest.FileLookup{Root: &folder}, nil},
 		{"shelves", ingest.FileLookup{Shelves: true}, nil},
 		{"folder and workspace", ingest.FileLookup{Folder: &folder, Workspace: &at}, files[1:2]},
 	} {
