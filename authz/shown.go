@@ -176,8 +176,14 @@ func (s *shown) blocks(list []session.Block) []session.Block {
 		return nil
 	}
 	out := make([]session.Block, len(list))
+	texts := make([]string, len(list))
 	for i, b := range list {
-		s.name(&b.Text)
+		texts[i] = b.Text
+	}
+	texts, n := s.mask.Parts(texts)
+	s.masked += n
+	for i, b := range list {
+		b.Text = texts[i]
 		s.name(&b.Name)
 		b.Content = s.blocks(b.Content)
 		out[i] = b

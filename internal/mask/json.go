@@ -14,6 +14,9 @@ func (m *Masker) JSON(raw []byte) (masked []byte, n int) {
 		return raw, 0
 	}
 	found := m.findBytes(raw)
+	if over := m.seamed(raw); over != nil {
+		found = united(append(found, over...))
+	}
 	if len(found) == 0 {
 		return raw, 0
 	}
