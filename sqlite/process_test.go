@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 // child appends to the session that is there, one document a transaction:
 // twenty times, or until it is killed.
 func child(dir, work string) error {
+	if work == "at rest" {
+		return childAtRest(dir)
+	}
 	if work == "many" {
 		return childOfMany(dir)
 	}
