@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/session"
@@ -30,10 +31,14 @@ func (e *Engine) Lineage(ctx context.Context, at Located, in []string, sees func
 	if err != nil && len(found) == 0 {
 		return session.Lineage{}, err
 	}
+	there := err != nil // or nobody can say
 	for _, f := range found {
 		if TargetOf(f.Header) == TargetOf(at.Header) {
-			at = f
+			at, there = f, true
 		}
+	}
+	if !there {
+		return session.Lineage{}, fmt.Errorf("%w: its log is not there any more", fault.Unauthorized)
 	}
 	return session.Trace(at.Header, &kin{ctx, e, in, sees})
 }
