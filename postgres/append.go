@@ -77,7 +77,6 @@ func (w *Writer) addEntries(ctx context.Context, num int64, n int32, entries []i
 	if w.fold == nil {
 		w.fold = make([]byte, 0, document.FoldedRoom)
 	}
-	known := w.surfaces[num]
 	var c columns
 	var orders pgx.Batch
 	for i := range entries {
@@ -97,9 +96,6 @@ func (w *Writer) addEntries(ctx context.Context, num int64, n int32, entries []i
 		c.role, c.flags = append(c.role, int16(query.RoleOf(e.Speaker, e.First))), append(c.flags, flagsOf(e))
 		c.kind, c.tool, c.body = append(c.kind, []byte(e.Type)), append(c.tool, []byte(e.Tool)), append(c.body, []byte(e.Text))
 		c.norm = append(c.norm, norm)
-		if e.Surface && known != nil {
-			known.seqs, known.ns = append(known.seqs, e.Seq), append(known.ns, n)
-		}
 		if e.Surface && e.Order != defaultOrder(e.Seq) {
 			orders.Queue(putPosition, w.key, num, n, e.Order)
 		}

@@ -44,7 +44,19 @@ var (
 // starting processes for them, costs more than it saves. A bitmap that does not fit into memory would have every
 // document of a page taken apart again.
 const stepDown = `SELECT set_config('role', '` + servingRole + `', true), set_config('yore.tenant', $1, true), set_config('yore.ws_keys', $2, true),
-	set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true), set_config('work_mem', '64MB', true), set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true)`
+	set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true), set_config('work_mem', '64MB', true), set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
+	set_config('plan_cache_mode', $5, true), set_config('enable_bitmapscan', $6, true)`
+
+// planning is how the statements of a transaction are planned. One that writes asks
+// by keys, and of tables that statistics may not know yet: a plan that was kept from
+// when they were empty may read a whole workspace, and so may the index of tokens,
+// which such a table makes look as good as any other and which a writer never needs.
+func planning(how pgx.TxOptions) (plans, bitmaps string) {
+	if how.AccessMode == pgx.ReadWrite {
+		return "force_custom_plan", "off"
+	}
+	return "auto", "on"
+}
 
 // begin opens a narrowed transaction on a connection.
 func (d *Database) begin(ctx context.Context, c *pgxpool.Conn, how pgx.TxOptions, r reach) (pgx.Tx, error) {
@@ -52,7 +64,8 @@ func (d *Database) begin(ctx context.Context, c *pgxpool.Conn, how pgx.TxOptions
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, stepDown, r.tenant, r.list(), timeout(ctx), strconv.FormatInt(d.lockWait.Milliseconds(), 10)); err != nil {
+	plans, bitmaps := planning(how)
+	if _, err := tx.Exec(ctx, stepDown, r.tenant, r.list(), timeout(ctx), strconv.FormatInt(d.lockWait.Milliseconds(), 10), plans, bitmaps); err != nil {
 		undo(tx)
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (w *Writer) Keep(ctx context.Context, num int64, events []Event) error {
 	}
 	first := events[0].Raw.Event.Seq
 	var last *int64
-	err := w.tx.QueryRow(ctx, `SELECT max(last) FROM yore.chunk WHERE ws_key = $1 AND num = $2`, w.key, num).Scan(&last)
+	err := w.tx.QueryRow(ctx, `SELECT (SELECT last FROM yore.chunk WHERE ws_key = $1 AND num = $2 ORDER BY first DESC LIMIT 1)`, w.key, num).Scan(&last)
 	if err != nil {
 		return err
 	}
@@ -149,10 +149,13 @@ func holderOf(ctx context.Context, tx pgx.Tx, keys []int64, source string) (key,
 	return key, num, h, nil
 }
 
-// unpack emits kept events of a session.
+// unpack emits kept events of a session. Chunks follow one another, so the first one
+// is found by its key, however many there are.
 func unpack(ctx context.Context, tx pgx.Tx, key, num, from, to int64, natives session.Range, emit func(session.Raw) error) error {
 	rows, err := tx.Query(ctx, `SELECT first, provisional, data FROM yore.chunk
-		WHERE ws_key = $1 AND num = $2 AND last >= $3 AND first <= $4 ORDER BY first`, key, num, from, to)
+		WHERE ws_key = $1 AND num = $2 AND last >= $3 AND first <= $4 AND first >=
+			coalesce((SELECT first FROM yore.chunk WHERE ws_key = $1 AND num = $2 AND first <= $3 ORDER BY first DESC LIMIT 1), 0)
+		ORDER BY first`, key, num, from, to)
 	if err != nil {
 		return err
 	}

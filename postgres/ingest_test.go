@@ -59,8 +59,15 @@ func TestBatchesAreAppliedOnce(t *testing.T) {
 	if n := found(t, tenant, "/w", "word"); runs != 3 || n != 2 {
 		t.Errorf("work ran %d times, and there are %d documents", runs, n)
 	}
-	if who, err := tenant.PersonOf(t.Context(), "/w", session.Key{Agent: session.DSH, ID: "one"}); who != "ann" || err != nil {
-		t.Errorf("the session is %q's, %v", who, err)
+	err = tenant.Write(t.Context(), "/w", func(w ingest.Writer) error {
+		who, err := w.(*postgres.Writer).PersonOf(t.Context(), session.Key{Agent: session.DSH, ID: "one"})
+		if who != "ann" {
+			t.Errorf("the session is %q's", who)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 	for _, id := range []string{"", string(make([]byte, 257))} {
 		if _, _, err := apply(id, 3, nil); err == nil {

@@ -332,29 +332,6 @@ func storedOf(ctx context.Context, tx pgx.Tx, key int64, which ingest.StoredLook
 	return all, err
 }
 
-// PersonOf returns who sent a session; "" if it is not there or nobody is named.
-func (t *Tenant) PersonOf(ctx context.Context, workspace string, key session.Key) (person string, err error) {
-	err = t.look(ctx, workspace, func(tx pgx.Tx, ws int64) error {
-		rows, err := tx.Query(ctx, `SELECT num, entries, "row", person FROM yore.session WHERE ws_key = $1 AND id_hash = $2`, ws, hashOf(string(key.ID)))
-		if err != nil {
-			return err
-		}
-		var num int64
-		var entries int32
-		var data pgtype.DriverBytes
-		var who string
-		_, err = pgx.ForEachRow(rows, []any{&num, &entries, &data, &who}, func() error {
-			f, err := unpackRow(num, entries, data)
-			if err == nil && f.row.Header.Key() == key {
-				person = who
-			}
-			return err
-		})
-		return err
-	})
-	return person, err
-}
-
 // newGeneration is where a workspace's generations begin. The time keeps them
 // apart from those of one of the same name that was erased before.
 func newGeneration() int64 { return time.Now().UnixMicro() }

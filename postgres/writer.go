@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/ingest"
+	"github.com/yorehq/yore/session"
 )
 
 // Writer changes a workspace within one transaction that holds its write lock.
@@ -24,8 +26,7 @@ type Writer struct {
 	documents, tokens int64 // to be added to the counters
 	changed, purge    bool
 
-	surfaces map[int64]*surface // of sessions, once they were needed
-	fold     []byte             // room for the fold of texts
+	fold []byte // room for the fold of texts
 }
 
 // maxBatchID is the longest id of a batch, in bytes.
@@ -71,7 +72,7 @@ func (t *Tenant) write(ctx context.Context, workspace string, work func(*Writer)
 		if err != nil {
 			return 0, err
 		}
-		w := &Writer{ctx: ctx, key: key, person: t.person, surfaces: map[int64]*surface{}}
+		w := &Writer{ctx: ctx, key: key, person: t.person}
 		found := false
 		err = t.db.within(ctx, writing, reach{t.name, []int64{key}}, func(tx pgx.Tx) error {
 			w.tx = tx
@@ -216,7 +217,6 @@ func (w *Writer) Clear(ctx context.Context, num int64) error {
 		}
 	}
 	w.purge = true
-	delete(w.surfaces, num)
 	return nil
 }
 
@@ -270,7 +270,6 @@ func (w *Writer) Withdraw(ctx context.Context, num int64) error {
 		return err
 	}
 	w.purge = true
-	delete(w.surfaces, num)
 	return w.cut(ctx, num, from)
 }
 
@@ -299,4 +298,28 @@ func (w *Writer) Holders(ctx context.Context, natives []uint64) (found []ingest.
 		return nil
 	})
 	return found, err
+}
+
+// PersonOf returns who sent a session; "" if it is not there or nobody is named.
+// Nobody else can begin or take it over before the transaction ends.
+func (w *Writer) PersonOf(ctx context.Context, key session.Key) (person string, err error) {
+	if w.tx == nil {
+		return "", fmt.Errorf("%w: the transaction is over", fault.IndexFailed)
+	}
+	rows, err := w.tx.Query(ctx, `SELECT num, entries, "row", person FROM yore.session WHERE ws_key = $1 AND id_hash = $2`, w.key, hashOf(string(key.ID)))
+	if err != nil {
+		return "", err
+	}
+	var num int64
+	var entries int32
+	var data pgtype.DriverBytes
+	var who string
+	_, err = pgx.ForEachRow(rows, []any{&num, &entries, &data, &who}, func() error {
+		f, err := unpackRow(num, entries, data)
+		if err == nil && f.row.Header.Key() == key {
+			person = who
+		}
+		return err
+	})
+	return person, err
 }

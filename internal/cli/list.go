@@ -33,6 +33,9 @@ latest event, their number of events, and their title.
 
 --text keeps the sessions with an event that holds exactly this text, case and
 punctuation included; ` + "`yore search`" + ` ranks and folds instead.
+
+Where a team's server is configured, its sessions follow under a heading of their
+own; their ids begin with team:, and show, events, read and trace take them.
 ` + timeHelp,
 		Example: `  yore list
   yore list --all --limit 10
@@ -73,6 +76,10 @@ func (a *app) list(cmd *cobra.Command, o listOptions) (err error) {
 		return err
 	}
 	defer closing(&err)
+	ask, err := a.teamList(ctx, o, usual)
+	if err != nil {
+		return err
+	}
 	// A list has no progress of its own, and the first one reads every log.
 	progress, cleared := a.bar()
 	_, err = c.Refresh(ctx, c.scope, progress)
@@ -96,6 +103,9 @@ func (a *app) list(cmd *cobra.Command, o listOptions) (err error) {
 				return err
 			}
 		}
+		if err := a.emitTeamListLines(ask, o, compare, usual); err != nil {
+			return err
+		}
 		return a.emitLine(render.CoverageJSON(list.Coverage, list.Next != "", render.MaskedInfos(list.Sessions)))
 	}
 	if len(list.Sessions) == 0 {
@@ -104,6 +114,9 @@ func (a *app) list(cmd *cobra.Command, o listOptions) (err error) {
 		}
 		a.nothingIn(ctx, c)
 	} else if err := a.emitPainted(table(c, columns, list.Sessions, a.width())); err != nil {
+		return err
+	}
+	if err := a.emitTeamList(ask, o, columns, compare, usual); err != nil {
 		return err
 	}
 	if list.Next != "" {

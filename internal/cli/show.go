@@ -115,6 +115,9 @@ func (a *app) showSession(cmd *cobra.Command, o showOptions, id string) (err err
 	if err != nil {
 		return err
 	}
+	if ours, err := a.showTeam(ctx, o, id, passes); ours {
+		return err
+	}
 	c, closing, err := a.open(ctx, o.scope)
 	if err != nil {
 		return err

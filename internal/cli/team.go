@@ -30,8 +30,8 @@ type asking struct {
 }
 
 // askTeam begins to ask the team, while this machine looks for itself; nil: there
-// is no team. lines asks for JSON.
-func (a *app) askTeam(ctx context.Context, s scope, args map[string]any, lines bool) *asking {
+// is no team. what is the server's name for the question; lines asks for JSON.
+func (a *app) askTeam(ctx context.Context, s scope, what string, args map[string]any, lines bool) *asking {
 	server, err := a.teamServer()
 	if server == nil && err == nil {
 		return nil
@@ -52,7 +52,7 @@ func (a *app) askTeam(ctx context.Context, s scope, args map[string]any, lines b
 	}
 	ask.going.Go(func() {
 		if lines {
-			ask.lines, ask.err = server.Lines(ctx, "search", workspace, parameters(args))
+			ask.lines, ask.err = server.Lines(ctx, what, workspace, parameters(args))
 			return
 		}
 		text, err := json.Marshal(args)
@@ -74,7 +74,7 @@ func (a *app) alsoTeam(ctx context.Context, o searchOptions, text string, sessio
 		a.note("The team is not asked: it cannot filter by session, parent, agent or availability.")
 		return nil
 	}
-	return a.askTeam(ctx, o.scope, args, o.json)
+	return a.askTeam(ctx, o.scope, "search", args, o.json)
 }
 
 // part waits for the team's part of an answer; it comes by the deadline that the
@@ -136,15 +136,10 @@ func (a *app) teamArgs(text string, sessions query.SessionFilter, events query.E
 	if len(sessions.IDs) > 0 || len(sessions.Parents) > 0 || len(sessions.Agents) > 0 || len(sessions.Availability) > 0 || sessions.Roots {
 		return nil, false
 	}
-	put := func(name string, ms *int64) {
-		if ms != nil {
-			args[name] = time.UnixMilli(*ms).UTC().Format("2006-01-02T15:04:05.000Z")
-		}
-	}
-	put("created_at_from", sessions.CreatedAt.From)
-	put("created_at_to", sessions.CreatedAt.To)
-	put("event_time_from", events.Time.From)
-	put("event_time_to", events.Time.To)
+	putTime(args, "created_at_from", sessions.CreatedAt.From)
+	putTime(args, "created_at_to", sessions.CreatedAt.To)
+	putTime(args, "event_time_from", events.Time.From)
+	putTime(args, "event_time_to", events.Time.To)
 	if events.Seq.From != nil {
 		args["event_seq_from"] = *events.Seq.From
 	}
@@ -159,6 +154,13 @@ func (a *app) teamArgs(text string, sessions query.SessionFilter, events query.E
 		args["event_surfaces"] = append(states, s.String())
 	}
 	return args, true
+}
+
+// putTime adds a time to arguments, if it is given.
+func putTime(args map[string]any, name string, ms *int64) {
+	if ms != nil {
+		args[name] = time.UnixMilli(*ms).UTC().Format("2006-01-02T15:04:05.000Z")
+	}
 }
 
 // parameters are arguments as those of a URL.
@@ -191,7 +193,7 @@ func (a *app) fromTeam(ctx context.Context, id, what, tool string, args map[stri
 		return true, err
 	}
 	if server == nil {
-		return true, fault.New(fault.InvalidArgs, "%s is a session of a team, and no team's server is configured ([team] in the configuration file)", id)
+		return true, noTeam(id)
 	}
 	args["session_id"] = rest
 	if lines {

@@ -64,6 +64,18 @@ func (d *desk) log(id, cwd, text string) {
 	d.write("logs/--"+strings.ReplaceAll(strings.Trim(cwd, "/"), "/", "-")+"--/"+id+"/session.jsonl", log(id, cwd, text))
 }
 
+// long writes a session of some messages, each with its number.
+func (d *desk) long(id, cwd string, n int) {
+	d.t.Helper()
+	lines := strings.SplitAfter(log(id, cwd, ""), "\n")[:1]
+	for i := range n {
+		one := strings.SplitAfter(log(id, cwd, fmt.Sprintf("said %d times", i)), "\n")[1]
+		one = strings.Replace(one, `"seq":0`, fmt.Sprintf(`"seq":%d`, i), 1)
+		lines = append(lines, strings.Replace(one, `"u-0"`, fmt.Sprintf(`"u-%d"`, i), 1))
+	}
+	d.write("logs/--"+strings.ReplaceAll(strings.Trim(cwd, "/"), "/", "-")+"--/"+id+"/session.jsonl", strings.Join(lines, ""))
+}
+
 // has fails unless a text has all parts, in their order.
 func has(t *testing.T, text string, parts ...string) {
 	t.Helper()
@@ -125,13 +137,14 @@ func TestTeam(t *testing.T) {
 	d.write("token", ada+"\n")
 	d.log("ada1", d.home+"/app", "the linker fails with a mock")
 	d.log("ada2", d.home+"/other", "the linker fails in private")
+	d.long("ada3", d.home+"/app", 450)
 	_, errs := d.yore(2, "push")
 	has(t, errs, "no workspace is chosen")
 	d.write("yore/config.toml", team+push+config)
 	out, _ = d.yore(0, "push", "--preview")
-	has(t, out, `as "app": 1 sessions`, "1 events", "Nothing was sent.")
+	has(t, out, `as "app": 2 sessions`, "451 events", "Nothing was sent.")
 	out, _ = d.yore(0, "push")
-	has(t, out, "1 sessions, of which 1 had something new: 1 events")
+	has(t, out, "2 sessions, of which 2 had something new: 451 events")
 
 	// Bob finds it beside his own, reads it, and knows which is which.
 	d = newDesk(t, config)
@@ -155,6 +168,54 @@ func TestTeam(t *testing.T) {
 	out, _ = d.yore(0, "trace", "team:ada1")
 	has(t, out, "team:ada1")
 	d.yore(1, "read", "team:ada2", "0")
+
+	// The team's sessions stand in lists, and are shown like those of this machine.
+	out, errs = d.yore(0, "list", "-w", d.home+"/src")
+	has(t, out, "bob1", "[team history, from "+l.Addr().String(), "SESSION", "team:ada")
+	if strings.Contains(out, "ada2") || errs != "" {
+		t.Errorf("%s%s", out, errs)
+	}
+	out, _ = d.yore(0, "list", "-w", d.home+"/src", "--sort", "-events", "--columns", "session,events,kind,resume")
+	has(t, out, "bob1", "team:ada1", "1", "-", "-", "team:ada3", "450", "-", "-")
+	out, _ = d.yore(0, "list", "-w", d.home+"/src", "--sort", "events", "--limit", "1")
+	has(t, out, "bob1", "team:ada3")
+	if strings.Contains(out, "team:ada1") {
+		t.Errorf("more than one of the team:\n%s", out)
+	}
+	out, _ = d.yore(0, "list", "-w", d.home+"/src", "--json")
+	has(t, out, `"id":"bob1"`, `"id":"team:ada`, `{"team":{"answered":true`, `{"coverage"`)
+	out, _ = d.yore(0, "list", "-w", d.home+"/src", "--created-from", "2036-01-01")
+	has(t, out, "No session.", "[team history, from "+l.Addr().String()+": no session]")
+	_, errs = d.yore(0, "list", "-w", d.home+"/src", "--roots")
+	has(t, errs, "The team is not asked")
+	out, _ = d.yore(0, "list", "-w", d.home)
+	has(t, out, "No session.", ": no session]")
+
+	out, _ = d.yore(0, "show", "team:ada1")
+	has(t, out, "team:ada1", "#0", "user", "the linker fails with a mock")
+	out, _ = d.yore(0, "show", "team:ada3", "--json")
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 451 {
+		t.Errorf("%d lines for 450 events", len(lines))
+	} else {
+		has(t, lines[0], `{"session":{"id":"team:ada3"`, `"passages":450`)
+		for i, line := range lines[1:] {
+			has(t, line, fmt.Sprintf(`{"event":{"seq":%d,"type":"user/message","surface":"current"`, i), fmt.Sprintf(`"text":"said %d times"`, i))
+		}
+	}
+	out, _ = d.yore(0, "show", "team:ada3", "--from", "198", "--to", "202", "--markdown")
+	has(t, out, "said 198 times", "said 199 times", "said 200 times", "said 201 times", "said 202 times")
+	if strings.Contains(out, "said 197 ") || strings.Contains(out, "said 203 ") {
+		t.Errorf("beyond what was asked for:\n%s", out)
+	}
+	out, _ = d.yore(0, "show", "team:ada3", "--from", "10", "--limit", "3", "--text-limit", "4", "--role", "user")
+	has(t, out, "#10", "said", "#11", "#12", "--text-limit 0 --from 12 --to 12")
+	if strings.Contains(out, "times") || strings.Contains(out, "#13") {
+		t.Errorf("longer than was asked for:\n%s", out)
+	}
+	out, _ = d.yore(0, "show", "team:ada3", "--html")
+	has(t, out, "<html", "said 449 times", "</html>")
+	d.yore(1, "show", "team:ada2")
+	d.yore(1, "show", "team:ada1", "--from", "7")
 
 	// A token that others can read is not used.
 	if err := os.Chmod(filepath.Join(d.home, "token"), 0o644); err != nil {
@@ -187,15 +248,20 @@ func TestTeam(t *testing.T) {
 	}
 	out, _ = d.yore(3, "search", "-w", d.home+"/src", "linker fails")
 	has(t, out, "bob1", "[team history: missing. the team's server cannot be reached")
+	out, _ = d.yore(3, "list", "-w", d.home+"/src")
+	has(t, out, "bob1", "[team history: missing. the team's server cannot be reached")
+	out, _ = d.yore(3, "list", "-w", d.home+"/src", "--json", "--sort", "events")
+	has(t, out, `"id":"bob1"`, `{"team":{"answered":false`, `{"coverage"`)
+	d.yore(1, "show", "team:ada1")
 
 	// What was asked is on record. Ada leaves: nothing of hers is left.
 	out, _ = d.yore(0, "serve", "audit", "--tenant", "acme")
 	has(t, out, `"action":"push"`, `"action":"session_search"`, "linker fails")
 	out, _ = d.yore(0, "serve", "erase", "--tenant", "acme", "--person", "ada")
-	has(t, out, "before: 0 workspaces as a whole, 1 sessions", "Nothing was erased")
+	has(t, out, "before: 0 workspaces as a whole, X was erased")
 	db.Close()
 	out, _ = d.yore(0, "serve", "erase", "--tenant", "acme", "--person", "ada", "--yes")
-	has(t, out, "before: 0 workspaces as a whole, 1 sessions", "erased: 0 workspaces as a whole, 1 sessions", "erased: 1 tokens", "after:  0 workspaces as a whole, 0 sessions", "nothing of it is left")
+	has(t, out, "before: 0 workspaces as a whole, 2 sessions", "erased: 0 workspaces as a whole, 2 sessions", "erased: 1 tokens", "after:  0 workspaces as a whole, 0 sessions", "nothing of it is left")
 	out, _ = d.yore(0, "serve", "token", "list")
 	if strings.Contains(out, "ada") {
 		t.Error(out)

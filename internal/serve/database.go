@@ -31,15 +31,15 @@ func (d Database) Apply(ctx context.Context, to Place, batch string, work func(K
 	return t.Apply(ctx, to.Workspace, batch, func(w *postgres.Writer) error { return work(keeper{w}) })
 }
 
-// Person implements Store.
-func (d Database) Person(ctx context.Context, at Place, key session.Key) (string, error) {
-	return d.DB.Tenant(at.Tenant).Within([]string{at.Workspace}).PersonOf(ctx, at.Workspace, key)
-}
-
 // keeper is a writer of the database as a Keeper.
 type keeper struct{ *postgres.Writer }
 
 var _ ingest.Writer = keeper{}
+
+// Person implements Keeper.
+func (k keeper) Person(ctx context.Context, key session.Key) (string, error) {
+	return k.PersonOf(ctx, key)
+}
 
 // Keep implements Keeper.
 func (k keeper) Keep(ctx context.Context, num int64, pieces []archive.Piece) error {

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/query"
-	"github.com/yorehq/yore/session"
 	"github.com/yorehq/yore/toolset"
 )
 
@@ -22,7 +20,8 @@ import (
 // the tool, by their names (docs/tools.md); a list repeats its parameter.
 //
 //	GET /v1/search?query=…           as yore search
-//	GET /v1/list                     as yore list
+//	GET /v1/list                     as yore list; of filters it knows created_at_from and created_at_to
+//	GET /v1/show?session_id=…        as yore show, in pieces: event_seq_from=… goes on, points=… cuts texts
 //	GET /v1/events?session_id=…      as yore events; with query=… a search
 //	GET /v1/trace?session_id=…       as yore trace
 //	GET /v1/event-trace?session_id=…&seq=…
@@ -37,7 +36,7 @@ var toolOf = map[string]string{
 func (s *Server) lines(w http.ResponseWriter, r *http.Request, p Principal) {
 	what, q := r.PathValue("what"), r.URL.Query()
 	tool, known := toolOf[what]
-	if !known && what != "list" {
+	if !known && what != "list" && what != "show" {
 		http.NotFound(w, r)
 		return
 	}
@@ -58,13 +57,13 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request, p Principal) {
 		return
 	}
 	var out [][]byte
-	if what == "list" || what == "events" && !q.Has("query") {
+	if told := t.told(what, q); told != nil {
 		asked, _ := json.Marshal(q) // strings
 		if err := s.record(r.Context(), p, what, asked); err != nil {
 			s.down(w, r, err)
 			return
 		}
-		out, err = t.listed(r.Context(), q.Get("session_id"), what == "list", limit, prefix)
+		out, err = told(r.Context(), q, limit, prefix)
 	} else {
 		var args json.RawMessage
 		if args, err = arguments(q); err == nil {
@@ -148,34 +147,4 @@ func linesOf(value any, limit int) (lines [][]byte) {
 		return [][]byte{render.WindowJSON(v)}
 	}
 	return nil
-}
-
-// listed lists the sessions, or the events of one.
-func (t *seat) listed(ctx context.Context, id string, sessions bool, limit int, prefix prefixed) (lines [][]byte, err error) {
-	view, err := t.View(ctx, authz.Caller{})
-	if err != nil {
-		return nil, err
-	}
-	if sessions {
-		list, err := view.List(ctx, query.SessionFilter{}, limit, "")
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range list.Sessions {
-			lines = append(lines, render.SessionJSON(prefix.info(i)))
-		}
-		return append(lines, render.CoverageJSON(list.Coverage, list.Next != "", render.MaskedInfos(list.Sessions))), nil
-	}
-	g, err := view.Target(ctx, &id)
-	if err != nil {
-		return nil, err
-	}
-	list, err := g.Events(ctx, query.EventFilter{}, limit, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range list.Entries {
-		lines = append(lines, render.EntryJSON(prefix.key(list.Info.Header.Key()), e))
-	}
-	return append(lines, render.CoverageJSON(session.Coverage{}, list.Next != "", render.MaskedEntries(list.Entries))), nil
 }

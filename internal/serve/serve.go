@@ -37,9 +37,6 @@ type Store interface {
 	// not there, once for each batch, and returns the workspace's generation with
 	// it. again says that the batch was applied before, and work has not run.
 	Apply(ctx context.Context, to Place, batch string, work func(Keeper) error) (generation uint64, again bool, err error)
-
-	// Person returns who sent a session; "": it is not there.
-	Person(ctx context.Context, at Place, key session.Key) (string, error)
 }
 
 // Place is a workspace of a tenant, and on whose behalf it is written to.
@@ -54,6 +51,10 @@ type History interface {
 // Keeper is a writer that keeps the events themselves.
 type Keeper interface {
 	ingest.Writer
+
+	// Person returns who sent a session; "": it is not there, and nobody else can
+	// send it before the transaction ends.
+	Person(ctx context.Context, key session.Key) (string, error)
 
 	// Keep keeps events of a session, behind those that it has.
 	Keep(ctx context.Context, num int64, events []archive.Piece) error

@@ -152,10 +152,10 @@ const maxName = 4096
 // take applies a stretch and returns the seq behind it.
 func (s *Server) take(ctx context.Context, to Place, in *incoming) (next int64, generation uint64, err error) {
 	h := in.origin.Header
-	if err := s.mine(ctx, to, h.Key()); err != nil {
-		return 0, 0, err
-	}
 	generation, again, err := s.Store.Apply(ctx, to, in.batch, func(k Keeper) error {
+		if err := mine(ctx, k, to.Person, h.Key()); err != nil {
+			return err
+		}
 		received := ingest.Received{
 			Source: source(h), Header: h, Mapping: in.origin.Mapping, Title: in.origin.Title, Anew: in.anew, From: in.from,
 		}
@@ -179,10 +179,11 @@ func (s *Server) take(ctx context.Context, to Place, in *incoming) (next int64, 
 	return next, generation, err
 }
 
-// mine fails with errOthers if somebody else has sent a session.
-func (s *Server) mine(ctx context.Context, at Place, key session.Key) error {
-	owner, err := s.Store.Person(ctx, at, key)
-	if err == nil && owner != "" && owner != at.Person {
+// mine fails with errOthers if somebody else has sent a session. It is asked under
+// the workspace's lock: of two people who send one id at a time, one has sent it.
+func mine(ctx context.Context, k Keeper, person string, key session.Key) error {
+	owner, err := k.Person(ctx, key)
+	if err == nil && owner != "" && owner != person {
 		err = errOthers
 	}
 	return err
@@ -222,13 +223,13 @@ func (s *Server) withdraw(w http.ResponseWriter, r *http.Request, p Principal) {
 	}
 	at, h := Place{p.Tenant, asked.Workspace, p.Person}, session.Header{Agent: asked.Agent, ID: asked.ID, Cwd: asked.Workspace}
 	removed := false
-	err := s.mine(r.Context(), at, h.Key())
-	if err == nil {
-		_, _, err = s.Store.Apply(r.Context(), at, "withdraw "+rand.Text(), func(k Keeper) (err error) {
-			removed, err = ingest.Remove(r.Context(), k, source(h))
+	_, _, err := s.Store.Apply(r.Context(), at, "withdraw "+rand.Text(), func(k Keeper) (err error) {
+		if err := mine(r.Context(), k, at.Person, h.Key()); err != nil {
 			return err
-		})
-	}
+		}
+		removed, err = ingest.Remove(r.Context(), k, source(h))
+		return err
+	})
 	switch {
 	case errors.Is(err, errOthers):
 		refuse(w, http.StatusUnprocessableEntity, "", errOthers.Error())
