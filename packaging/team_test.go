@@ -38,8 +38,13 @@ func accepted(t *testing.T, args []string) {
 	}
 }
 
-// settings are the names of variables that the program reads, by its own page.
-func settings(t *testing.T) string { return file(t, "../docs/configuration.md") }
+// reads reports whether the program reads a variable: YORE_NAME of each setting, and
+// those beside, by the page that is made of them.
+func reads(t *testing.T, name string) bool {
+	t.Helper()
+	page, setting := file(t, "../docs/configuration.md"), strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "YORE_"), "_", "-"))
+	return strings.Contains(page, "`"+name+"`") || strings.Contains(page, "`"+setting+"`")
+}
 
 var variable = regexp.MustCompile(`\$\{([A-Z_]+)`)
 
@@ -65,7 +70,7 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	for name := range yore.Environment {
-		if !strings.Contains(settings(t), name) {
+		if !reads(t, name) {
 			t.Errorf("yore is given %s, which it does not read", name)
 		}
 	}
@@ -169,7 +174,7 @@ func TestUnits(t *testing.T) {
 			}
 		}
 		for _, m := range regexp.MustCompile(`YORE_[A-Z_]+`).FindAllString(file(t, name), -1) {
-			if !strings.Contains(settings(t), m) {
+			if !reads(t, m) {
 				t.Errorf("%s speaks of %s, which the program does not read", name, m)
 			}
 		}
@@ -197,7 +202,9 @@ func verify(t *testing.T, name, installed string) {
 	if strings.Contains(name, "push") {
 		args = append([]string{"--user"}, args...)
 	}
-	if out, err := exec.Command(checker, args...).CombinedOutput(); err != nil || strings.Contains(string(out), filepath.Base(name)) {
+	cmd := exec.Command(checker, args...)
+	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), filepath.Base(name)) {
 		t.Errorf("%s: %v\n%s", name, err, out)
 	}
 }

@@ -160,3 +160,6 @@ func fingerprint(ctx context.Context, tx pgx.Tx, key int64) (all string, err err
 	_, err = tx.Exec(ctx, `SELECT set_config('role', '`+servingRole+`', true)`)
 	return all, err
 }
+
+// QuietIndexes keeps statistics of expressions off, as the migrations do.
+const QuietIndexes = quietIndexes

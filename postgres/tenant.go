@@ -233,7 +233,8 @@ func (t *Tenant) Headers(ctx context.Context, which query.Lookup) (all []query.K
 			if which.IDs != nil && !slices.Contains(which.IDs, h.ID) || which.Parent != nil && h.ParentSession != *which.Parent {
 				continue
 			}
-			all = append(all, query.Known{Header: h, Path: f.row.Source, Problem: f.row.Problem})
+			// What is wrong with its records, its row says: here it is one of the corpus.
+			all = append(all, query.Known{Header: h, Path: f.row.Source})
 		}
 		return err
 	})

@@ -211,7 +211,7 @@ func TestAuthorityOverHTTP(t *testing.T) {
 			for name, v := range given {
 				q.Set(name, fmt.Sprint(v))
 			}
-			text = s.send("GET", "/v1/"+pick(r, "search", "events", "trace", "event-trace", "read", "list")+"?"+q.Encode(), b, narrow, nil)
+			text = s.send("GET", "/v1/"+pick(r, "search", "events", "trace", "event-trace", "read", "list", "show")+"?"+q.Encode(), b, narrow, nil)
 		}
 		if word := leaked(text, s.foreign(c, holds, string(args))); word != "" {
 			t.Fatalf("call %d: %s %s of %s, who holds %q, gives %q away:\n%s", n, tool, args, c.name, holds, word, around(text, word))
@@ -258,6 +258,12 @@ func (s *service) same(c *company, b badge, r *rand.Rand) {
 		return
 	}
 	there, nowhere := string(pick(r, ids...)), marker(r)
+	show := func(id string) string {
+		return strings.ReplaceAll(s.send("GET", "/v1/show?session_id="+url.QueryEscape(id), b, nil, nil), id, "ID")
+	}
+	if got, want := show(there), show(nowhere); got != want {
+		s.t.Errorf("show of %q as %q:\n%s\nand of what nobody has:\n%s", there, b.holds, got, want)
+	}
 	for _, tool := range []string{"session_trace", "session_event_read"} {
 		ask := func(id string) string {
 			args := map[string]any{"session_id": id}

@@ -158,3 +158,12 @@ func (a *app) emitTeamListLines(q *asking, o listOptions, compare func(a, b quer
 	q.lines = []byte(sorted.String())
 	return a.emitTeamLines(q)
 }
+
+// beside says where the team's sessions are, for what shows this machine's alone;
+// "" without a team.
+func (a *app) beside() string {
+	if a.settings.team.url == "" {
+		return ""
+	}
+	return "This is the history of this machine. The team's: yore search, yore list and yore show."
+}

@@ -94,6 +94,9 @@ func (a *app) tui(cmd *cobra.Command, o tuiOptions, text string) (err error) {
 	if err != nil {
 		return err
 	}
+	if beside := a.beside(); beside != "" {
+		a.note("%s", beside)
+	}
 	return tui.Run(cmd.Context(), tui.Options{
 		View: view, Refresh: h.Refresh, Resume: h.Resume, Pager: a.wholePager,
 		Workspace: workspace, All: o.scope.all, Query: render.Line(text, query.MaxQuery), Agents: agentsOf(a.settings.sources),

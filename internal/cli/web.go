@@ -58,7 +58,7 @@ func (a *app) web(ctx context.Context, o webOptions) (err error) {
 		return err
 	}
 	s, err := web.Listen(web.Options{
-		View: view, Resume: h.Resume, Zone: time.Local, Port: o.port, Match: a.settings.match, Order: a.settings.order, Logger: a.logger,
+		View: view, Resume: h.Resume, Zone: time.Local, Port: o.port, Match: a.settings.match, Order: a.settings.order, Logger: a.logger, Beside: a.beside(),
 		Index: func(ctx context.Context, progress func(done, total int)) error {
 			_, err := h.Refresh(ctx, session.Scope{All: true}, progress)
 			return err

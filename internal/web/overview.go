@@ -56,7 +56,7 @@ func (p *pages) overview(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	out.Stats, out.Notes = stats, notes(stats.Coverage, stats.Masked)
+	out.Stats, out.Notes = stats, p.with(notes(stats.Coverage, stats.Masked))
 	var agents []session.Agent
 	for _, a := range stats.Agents {
 		agents = append(agents, session.Agent(a.Name))

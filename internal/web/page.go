@@ -80,6 +80,14 @@ type top struct {
 	Query string // what is in the search field
 }
 
+// with adds to notes what is not on the page.
+func (p *pages) with(notes []string) []string {
+	if p.Beside != "" {
+		notes = append(notes, p.Beside)
+	}
+	return notes
+}
+
 // show renders a page whole before the first byte of it is sent.
 func (p *pages) show(w http.ResponseWriter, r *http.Request, code int, name string, data any) {
 	var b bytes.Buffer

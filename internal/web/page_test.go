@@ -393,3 +393,14 @@ func TestADeletedLogIsNoFailure(t *testing.T) {
 		}
 	}
 }
+
+// What is elsewhere is said where sessions are looked for.
+func TestBeside(t *testing.T) {
+	const said = "The others are <elsewhere>."
+	s := open(t, func(_ *yore.History, o *web.Options) { o.Beside = said })
+	for _, path := range []string{"/", "/search", "/search?q=the"} {
+		if !strings.Contains(s.page(path), html.EscapeString(said)) {
+			t.Errorf("%s does not say what is elsewhere", path)
+		}
+	}
+}

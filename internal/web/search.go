@@ -261,7 +261,7 @@ func (p *pages) searched(ctx context.Context, out *results, f query.SessionSearc
 		out.More = searchLink(values)
 	}
 	out.Behind = page.Coverage.Behind > 0 || page.Coverage.Stale
-	out.Notes = notes(page.Coverage, render.MaskedSessions(page.Hits))
+	out.Notes = p.with(notes(page.Coverage, render.MaskedSessions(page.Hits)))
 	if rest != "" && len(page.Hits) > 0 {
 		out.Notes = append(out.Notes, "No session holds the last word as it stands; these hold “"+render.Line(f.Query, 80)+"”.")
 	}
@@ -375,7 +375,7 @@ func (p *pages) listed(ctx context.Context, out *results, f query.SessionSearch)
 		out.More = searchLink(values)
 	}
 	out.Behind = list.Coverage.Behind > 0
-	out.Notes = notes(list.Coverage, render.MaskedInfos(list.Sessions))
+	out.Notes = p.with(notes(list.Coverage, render.MaskedInfos(list.Sessions)))
 	if len(out.Ask.Types)+len(out.Ask.States) > 0 {
 		out.Notes = append(out.Notes, "Types and surface states choose between the events of a search: they do nothing without a text.")
 	}

@@ -45,6 +45,10 @@ type Options struct {
 	// the first search does it.
 	Index func(ctx context.Context, progress func(done, total int)) error
 
+	// Beside says what is not on the page although it might be looked for there; ""
+	// is nothing.
+	Beside string
+
 	Logger *slog.Logger // nil discards; never told a token
 }
 
