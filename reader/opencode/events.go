@@ -94,8 +94,11 @@ func (w *walk) compaction(m *message) error {
 func (w *walk) answer(m *message) error {
 	asked, compacting := w.tails[jsonl.Text(jsonl.Field(m.data, "parentID"))]
 	failed := jsonl.Field(m.data, "error")
-	summing := isTrue(jsonl.Field(m.data, "summary")) && compacting
-	sound := summing && jsonl.Filled(jsonl.Field(m.data, "finish")) && !jsonl.IsObject(failed)
+	// Up to 1.0 nobody asked for a summary: it said by itself that it stands for all
+	// before it. The releases with a database do not heed such a one.
+	alone := w.e.files && !compacting
+	summing := isTrue(jsonl.Field(m.data, "summary")) && (compacting || alone)
+	sound := summing && (alone || jsonl.Filled(jsonl.Field(m.data, "finish"))) && !jsonl.IsObject(failed)
 	for i := range m.parts {
 		p := &m.parts[i]
 		kind := kindOf(p)
@@ -145,7 +148,7 @@ func (w *walk) answer(m *message) error {
 	switch finish := jsonl.Text(jsonl.Field(m.data, "finish")); {
 	case summing:
 		end.Type = compactionEnd
-	case finish == "tool-calls" && !jsonl.IsObject(failed):
+	case (finish == "tool-calls" || finish == "" && asks(m)) && !jsonl.IsObject(failed):
 		return nil
 	default:
 		end.Type = session.TurnEnd
@@ -155,6 +158,19 @@ func (w *walk) answer(m *message) error {
 		end.Body.Blocks = texts(strings.TrimSpace(end.Body.ErrorName + " " + jsonl.Text(jsonl.Field(jsonl.Field(failed, "data"), "message"))))
 	}
 	return w.put(m, &m.value, end)
+}
+
+// asks reports whether the last that an answer says is a call.
+func asks(m *message) (calls bool) {
+	for i := range m.parts {
+		switch kindOf(&m.parts[i]) {
+		case "tool":
+			calls = true
+		case "text":
+			calls = false
+		}
+	}
+	return calls
 }
 
 // tool gives a call and its result, which are one row.

@@ -35,7 +35,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a row would become
 // another event than before.
-const version = 1
+const version = 2
 
 // Reader reads the sessions of OpenCode or of one of its forks. It holds nothing
 // between calls.
@@ -96,7 +96,11 @@ func (r *Reader) Classify(rel string, dir bool) reader.Kind {
 			return reader.Folder
 		}
 		return reader.Shelf
-	case dir || path.Dir(rel) != "." || rows.Beside(rel):
+	}
+	if parts := strings.Split(rel, "/"); parts[0] == "storage" || parts[0] == "project" {
+		return classifyTree(parts, dir)
+	}
+	if dir || path.Dir(rel) != "." || rows.Beside(rel) {
 		return reader.Ignore
 	}
 	name, ok := strings.CutSuffix(rel, ".db")

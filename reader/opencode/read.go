@@ -9,7 +9,6 @@ import (
 	"io/fs"
 
 	"github.com/yorehq/yore/reader"
-	"github.com/yorehq/yore/reader/rows"
 	"github.com/yorehq/yore/session"
 )
 
@@ -23,29 +22,33 @@ func (r *Reader) Revise(ctx context.Context, src reader.Source, at reader.Positi
 	if err := ctx.Err(); err != nil {
 		return reader.Replaced, reader.Stamp{}, err
 	}
-	db, err := openStore(ctx, reader.FileOf(src.Path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return reader.Gone, reader.Stamp{}, nil
-	}
-	if err != nil {
-		return reader.Replaced, reader.Stamp{}, err
-	}
-	defer db.Close()
-	e, err := r.find(ctx, db, src)
 	var st state
+	known := json.Unmarshal(at.State, &st) == nil
+	inTree := formOf(src.Root, src.Path) != inDatabase
+	if known && inTree {
+		if rev, stamp, ok := r.glance(src, at.Stamp, st); ok {
+			return rev, stamp, nil
+		}
+	}
+	kept, e, err := r.open(ctx, src)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return reader.Gone, reader.Stamp{}, nil
 	case err != nil:
 		return reader.Replaced, reader.Stamp{}, err
-	case e.Stamp == at.Stamp:
+	}
+	defer kept.close()
+	switch {
+	case !inTree && e.Stamp == at.Stamp:
 		return reader.Unchanged, e.Stamp, nil
-	case json.Unmarshal(at.State, &st) != nil || st.Title != e.state().Title || st.Revert != e.state().Revert || st.Idle && !e.idle:
+	case inTree && src.Header != (session.Header{}) && e.Header != src.Header:
+		return reader.Replaced, e.Stamp, nil
+	case !known || st.Title != e.state().Title || st.Revert != e.state().Revert || st.Idle && !e.idle:
 		return reader.Replaced, e.Stamp, nil
 	}
-	sum, ok, err := digestOf(ctx, db, string(src.Header.ID), at.Offset)
+	sum, ok, err := digestOf(ctx, kept, at.Offset)
 	switch {
-	case err == nil && !db.Steady():
+	case err == nil && !kept.steady():
 		return reader.Replaced, e.Stamp, reader.ErrRetry
 	case err != nil:
 		return reader.Replaced, e.Stamp, shelfFault(src.Path, err)
@@ -64,23 +67,18 @@ var errOther = errors.New("the session is being rewritten")
 func (r *Reader) pass(ctx context.Context, src reader.Source, from int64, emit func(*walk, *made) error) (w *walk, whole bool, err error) {
 	passed, sum := 0, uint64(0) // messages whose events were handed on
 	for range tries {
-		var db *rows.DB
-		if db, err = openStore(ctx, reader.FileOf(src.Path)); err != nil {
-			if errors.Is(err, reader.ErrRetry) {
-				continue
-			}
-			return w, false, err
+		kept, e, err := r.open(ctx, src)
+		if errors.Is(err, reader.ErrRetry) {
+			continue
 		}
-		e, err := r.find(ctx, db, src)
 		if err != nil {
-			db.Close()
 			return w, false, err
 		}
-		if w != nil && w.e.state() != e.state() {
-			db.Close()
+		if w != nil && w.e.state().row() != e.state().row() {
+			kept.close()
 			return w, false, nil
 		}
-		next := newWalk(ctx, db, e, nil)
+		next := newWalk(ctx, kept, e, nil)
 		next.emit = func(x *made) error {
 			if x.event.Seq < from {
 				return nil
@@ -98,7 +96,7 @@ func (r *Reader) pass(ctx context.Context, src reader.Source, from int64, emit f
 			return ctx.Err()
 		})
 		failure := shelfFault(src.Path, err)
-		db.Close()
+		kept.close()
 		switch {
 		case errors.Is(err, errOther):
 			if w == nil {
@@ -153,7 +151,9 @@ func (r *Reader) Read(ctx context.Context, src reader.Source, from reader.Positi
 		p.Stamp = w.e.Stamp
 	}
 	tail.Bytes = w.bytes
-	if p.State, err = json.Marshal(w.e.state()); err != nil {
+	st := w.e.state()
+	st.Quiet = st.Quiet && complete && !stopped
+	if p.State, err = json.Marshal(st); err != nil {
 		return reader.Tail{}, fmt.Errorf("state of %s: %w", src.Path, err)
 	}
 	return tail, nil
@@ -176,9 +176,9 @@ func (r *Reader) Window(ctx context.Context, src reader.Source, _ session.Checkp
 		raw := session.Raw{Event: x.event}
 		if natives.Has(x.event.Seq) {
 			raw.Native = bytes.Clone(x.native)
-			if x.table != "" {
+			if x.from != nil {
 				var err error
-				if raw.Native, err = w.db.Whole(ctx, x.table, "data", x.rowid, reader.MostWhole); err != nil {
+				if raw.Native, err = w.kept.native(ctx, x.from); err != nil {
 					return err
 				}
 			}

@@ -32,6 +32,10 @@ type entry struct {
 	app    string // the version that made it
 	revert string // JSON; "": none
 	idle   bool   // an unfinished answer at its end is abandoned
+
+	updated int64 // epoch milliseconds
+	files   bool  // it is kept in a tree
+	tree    state // what a tree adds to the state of a position
 }
 
 // openStore opens a view of a database with the tables that are needed.
@@ -99,6 +103,7 @@ func (r *Reader) entryOf(row rows.Row, file string) (e entry, parent string) {
 	e.rowid, e.title, e.app, e.revert = row.Int(0), row.Text(4), row.Text(5), row.Text(8)
 	e.Name = partName(h.ID)
 	updated := max(row.Int(7), row.Int(11), h.CreatedAt)
+	e.updated = updated
 	e.idle = row.Int(12) == 1 && r.now().UnixMilli()-updated > abandoned.Milliseconds()
 	e.Stamp = reader.Stamp{
 		Device: jsonl.Hash(0, fmt.Appendf(nil, "%d %d %d %d %t %q %q", row.Int(7), row.Int(9), row.Int(10), row.Int(11), e.idle, e.title, e.revert)),
@@ -197,15 +202,4 @@ func (r *Reader) find(ctx context.Context, db *rows.DB, src reader.Source) (e en
 		return e, e.Problem
 	}
 	return e, nil
-}
-
-// Identify implements reader.Reader.
-func (r *Reader) Identify(ctx context.Context, root, path string) (session.Header, error) {
-	db, err := openStore(ctx, reader.FileOf(path))
-	if err != nil {
-		return session.Header{Agent: r.agent}, err
-	}
-	defer db.Close()
-	e, err := r.find(ctx, db, reader.Source{Agent: r.agent, Root: root, Path: path})
-	return e.Header, err
 }

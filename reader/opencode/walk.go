@@ -22,7 +22,7 @@ const (
 // walk is one pass over a session, from its beginning.
 type walk struct {
 	ctx  context.Context
-	db   *rows.DB
+	kept store
 	e    entry
 	all  []outline
 	emit func(*made) error
@@ -41,17 +41,16 @@ type walk struct {
 // made is an event with where its bytes come from.
 type made struct {
 	event  session.Event
-	table  string // "": literal
-	rowid  int64
+	from   *value // nil: native
 	native []byte
 }
 
-func newWalk(ctx context.Context, db *rows.DB, e entry, emit func(*made) error) *walk {
-	return &walk{ctx: ctx, db: db, e: e, emit: emit, tails: map[string]string{}}
+func newWalk(ctx context.Context, kept store, e entry, emit func(*made) error) *walk {
+	return &walk{ctx: ctx, kept: kept, e: e, emit: emit, tails: map[string]string{}}
 }
 
 // unnamed is a title that the agent gives before there is a better one.
-var unnamed = regexp.MustCompile(`^(New|Child) session - \d{4}-\d\d-\d\dT`)
+var unnamed = regexp.MustCompile(`^(?i:New|Child) (?i:session) - \d{4}-\d\d-\d\dT`)
 
 // run passes over the session. check is called before each message, with how
 // many were passed over.
@@ -60,18 +59,18 @@ func (w *walk) run(check func() error) error {
 		return err
 	}
 	var err error
-	if w.all, err = outlines(w.ctx, w.db, string(w.e.Header.ID)); err != nil {
+	if w.all, err = w.kept.outlines(w.ctx); err != nil {
 		return err
 	}
-	last, err := lastAnswer(w.ctx, w.db, w.all)
+	last, err := lastAnswer(w.ctx, w.kept, w.all)
 	if err != nil {
 		return err
 	}
-	if !w.db.Steady() {
+	if !w.kept.steady() {
 		return rows.ErrChanging
 	}
 	for w.done < len(w.all) {
-		chunk, err := fetch(w.ctx, w.db, w.all, w.done)
+		chunk, err := fetch(w.ctx, w.kept, w.all, w.done)
 		if err != nil {
 			return err
 		}
@@ -156,7 +155,7 @@ func (w *walk) end(check func() error) error {
 	if !ok {
 		return nil
 	}
-	ev := session.Event{Type: revertEvent, Time: w.e.Stamp.ModTime / 1e6, Op: op, Place: session.Place{Part: inSession, Offset: w.e.rowid, Inner: 1}}
+	ev := session.Event{Type: revertEvent, Time: w.e.updated, Op: op, Place: session.Place{Part: inSession, Offset: w.e.rowid, Inner: 1}}
 	return w.give(&made{event: ev, native: at})
 }
 
@@ -194,7 +193,7 @@ func (w *walk) putAs(m *message, v *value, k int64, ev session.Event) error {
 		ev.NativeID = fmt.Sprintf("%s/%d/%d/%x", m.role(), m.created, w.within, jsonl.Hash(0, first))
 		w.within++
 	}
-	return w.give(&made{event: ev, table: v.table, rowid: v.rowid})
+	return w.give(&made{event: ev, from: v})
 }
 
 func (w *walk) give(x *made) error {
@@ -203,13 +202,23 @@ func (w *walk) give(x *made) error {
 	return w.emit(x)
 }
 
-// state is what a position keeps beside the digest.
+// state is what a position keeps beside the digest. What stands below Idle is of
+// a tree alone.
 type state struct {
 	Title  string `json:"title"` // hashes
 	Revert string `json:"revert"`
 	Idle   bool   `json:"idle,omitempty"`
+
+	Last   string `json:"last,omitempty"`   // the latest message
+	Beside uint64 `json:"beside,omitempty"` // a hash over the stats of what stands beside the session's own file
+	Quiet  bool   `json:"quiet,omitempty"`  // nobody has written for so long that what is unfinished has been given up
 }
 
+// row is what of a state belongs to the session's own row.
+func (s state) row() state { return state{Title: s.Title, Revert: s.Revert, Idle: s.Idle} }
+
 func (e *entry) state() state {
-	return state{fmt.Sprintf("%x", jsonl.Hash(0, []byte(e.title))), fmt.Sprintf("%x", jsonl.Hash(0, []byte(e.revert))), e.idle}
+	st := e.tree
+	st.Title, st.Revert, st.Idle = fmt.Sprintf("%x", jsonl.Hash(0, []byte(e.title))), fmt.Sprintf("%x", jsonl.Hash(0, []byte(e.revert))), e.idle
+	return st
 }
