@@ -50,7 +50,7 @@ func Formats() []Format {
 			"compactions, models; results and exact times of transcripts alone", "cursor.md",
 		},
 		{
-			session.OpenCode, "OpenCode", "1.18.33", "SQLite", "forks, subagents, compactions, prunings, reverts", "messages that a revert deleted; stores before 1.2", "opencode.md",
+			session.OpenCode, "OpenCode", "0.1.174 to 1.18.33", "SQLite; trees of JSON", "forks, subagents, compactions, prunings, reverts", "messages that a revert deleted", "opencode.md",
 		},
 		{
 			session.Kilo, "Kilo CLI", "as OpenCode, not seen", "SQLite", "as OpenCode", "as OpenCode", "opencode.md",

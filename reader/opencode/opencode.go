@@ -1,5 +1,5 @@
-// Package opencode reads the SQLite database of OpenCode, and those of its forks
-// that keep its tables under another name.
+// Package opencode reads the SQLite database of OpenCode, those of its forks that
+// keep its tables under another name, and the trees of files from before it.
 //
 // It owns everything that is particular to that store: where the database is,
 // what a session's rows mean and in which order they follow, what the model sees
@@ -17,9 +17,13 @@
 //	assistant message  step/start, assistant/message, tool/call, tool/result, step/end, turn/end
 //	what is unfinished nothing, and nothing behind it
 //
-// Layers, from the rows up: store.go opens and lists, message.go fetches, walk.go
-// passes over a session, events.go says what a part gives, surface.go follows
-// what the model sees. Start at Reader.Read.
+// A tree is read the same way: a file is to it what a row is to the database.
+//
+// Layers, from the rows and files up: store.go lists the database, file.go finds
+// sessions in trees; kept.go fetches messages from either, with tree.go for files
+// and oldest.go for the first form of one; walk.go passes over a session, events.go
+// says what a part gives, surface.go follows what the model sees. Start at
+// Reader.Read.
 package opencode
 
 import (
