@@ -154,18 +154,19 @@ func TestReleases(t *testing.T) {
 	short := slices.Delete(slices.Clone(plain), 4, 5) // it wrote a text down when it was whole
 	steps := []string{"user/message Forget the doors, count steps.", "assistant/message Nineteen steps."}
 	for _, c := range []struct {
-		dir  string
-		id   session.ID
-		at   int64
-		last []string
+		dir   string
+		id    session.ID
+		at    int64
+		turns int // that came to an end
+		last  []string
 	}{
-		{"0.1.174", "ses_dd100fd17ffe0yM6YnX7jFbNGJ", 1796084794088, plain},
-		{"0.5.29", "ses_dd10508c0ffeb56yL9vdOvDiY9", 1796084528960, short},
-		{"0.5.29", "ses_dd104fc3dffeh1OnlKt5j5MI78", 1796084532162, steps},
-		{"1.0.0", "ses_dd104840affeuKt2WqDQQzaCj9", 1796084563023, plain},
-		{"1.0.0", "ses_dd1044044ffe7XnKMe5MD6SjKk", 1796084580283, steps},
-		{"1.1.65", "ses_dd103692effeahIocK0NAXitW2", 1796084635357, last},
-		{"1.1.65", "ses_dd1034ed9ffeXgX8eFzsSl6uBI", 1796084642086, steps},
+		{"0.1.174", "ses_dd100fd17ffe0yM6YnX7jFbNGJ", 1796084794088, 4, plain},
+		{"0.5.29", "ses_dd10508c0ffeb56yL9vdOvDiY9", 1796084528960, 4, short},
+		{"0.5.29", "ses_dd104fc3dffeh1OnlKt5j5MI78", 1796084532162, 1, steps},
+		{"1.0.0", "ses_dd104840affeuKt2WqDQQzaCj9", 1796084563023, 4, plain},
+		{"1.0.0", "ses_dd1044044ffe7XnKMe5MD6SjKk", 1796084580283, 3, steps},
+		{"1.1.65", "ses_dd103692effeahIocK0NAXitW2", 1796084635357, 4, last},
+		{"1.1.65", "ses_dd1034ed9ffeXgX8eFzsSl6uBI", 1796084642086, 3, steps},
 	} {
 		found := false
 		for _, src := range readertest.Discover(t, New(), filepath.Join("testdata", c.dir)) {
@@ -184,10 +185,17 @@ func TestReleases(t *testing.T) {
 			if len(shown) != len(c.last) && c.last[0] != steps[0] {
 				t.Errorf("%s, %s shows %q", c.dir, c.id, shown)
 			}
+			ends := 0
 			for _, e := range events {
+				if e.Type == session.TurnEnd {
+					ends++
+				}
 				if e.Type == unparsed {
 					t.Errorf("%s, %s: event %d is %s", c.dir, c.id, e.Seq, e.Type)
 				}
+			}
+			if ends != c.turns {
+				t.Errorf("%s, %s: %d turns have ended, want %d", c.dir, c.id, ends, c.turns)
 			}
 		}
 		if !found {

@@ -36,6 +36,10 @@ func (g *grove) write(path, text string) string {
 	g.t.Helper()
 	g.now = g.now.Add(10 * time.Millisecond)
 	path = filepath.Join(g.root, filepath.FromSlash(path))
+	touched := []string{path, filepath.Dir(path)}
+	if _, err := os.Stat(path); err == nil {
+		touched = touched[:1] // a folder knows nothing of what is written into its files
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		g.t.Fatal(err)
 	}
@@ -44,7 +48,7 @@ func (g *grove) write(path, text string) string {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		g.t.Fatal(err)
 	}
-	for _, p := range []string{path, filepath.Dir(path)} {
+	for _, p := range touched {
 		if err := os.Chtimes(p, g.now, g.now); err != nil {
 			g.t.Fatal(err)
 		}
