@@ -36,7 +36,6 @@ type tree struct {
 	form     form
 	messages string // the folder of its messages
 	parts    string // the folder of the folders of their parts
-	last     string // the latest messages, see latest
 }
 
 func treeOf(root, path string) *tree {
