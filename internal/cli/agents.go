@@ -23,12 +23,18 @@ func (a *app) agents() agents {
 // places tells where the agents keep their configurations.
 func (a *app) places() setup.Places {
 	home, _ := os.UserHomeDir()
-	p := setup.Places{Home: home, Homes: map[setup.Agent]string{}, Files: map[setup.Agent]string{}}
+	p := setup.Places{
+		Home: home, Homes: map[setup.Agent]string{}, Files: map[setup.Agent]string{},
+		Users: map[setup.Agent]string{}, Profiles: map[setup.Agent]string{},
+	}
 	for _, agent := range setup.Agents() {
 		variable, _ := setup.Home(agent)
 		p.Homes[agent] = a.folder(variable)
 		if variable := setup.File(agent); variable != "" {
 			p.Files[agent] = a.folder(variable)
+		}
+		if user, profile := setup.Elsewhere(agent); user != "" {
+			p.Users[agent], p.Profiles[agent] = a.folder(user), a.getenv(profile)
 		}
 	}
 	return p
@@ -40,9 +46,14 @@ func (a *app) folder(name string) string {
 	if strings.TrimSpace(dir) == "" {
 		return ""
 	}
-	// OpenClaw takes the home folder's sign for itself; to others it is a name.
-	if rest, ok := strings.CutPrefix(strings.TrimSpace(dir), "~/"); ok && strings.HasPrefix(name, "OPENCLAW_") {
-		if home, err := os.UserHomeDir(); err == nil {
+	// OpenClaw takes the sign of the home folder for itself, also of the one that stands
+	// for it; to others it is a name.
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(dir), "~"); ok && (rest == "" || rest[0] == '/') && strings.HasPrefix(name, "OPENCLAW_") {
+		home, err := os.UserHomeDir()
+		if other := a.getenv("OPENCLAW_HOME"); name != "OPENCLAW_HOME" && strings.TrimSpace(other) != "" {
+			home, err = a.folder("OPENCLAW_HOME"), nil
+		}
+		if err == nil {
 			return filepath.Join(home, rest)
 		}
 	}

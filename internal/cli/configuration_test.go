@@ -248,7 +248,8 @@ func TestConfigurationIsWhole(t *testing.T) {
 	}
 	for _, agent := range setup.Agents() {
 		home, _ := setup.Home(agent)
-		for _, name := range []string{home, setup.File(agent)} {
+		user, profile := setup.Elsewhere(agent)
+		for _, name := range []string{home, setup.File(agent), user, profile} {
 			if name != "" && !bytes.Contains(page, []byte("`"+name+"`")) {
 				t.Errorf("setup of %s asks for %s, which docs/configuration.md does not name", agent, name)
 			}

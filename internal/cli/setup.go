@@ -243,14 +243,28 @@ func sameFile(a, b string) bool {
 func (a *app) handedOn(cmd *cobra.Command, agent setup.Agent) map[string]string {
 	env := map[string]string{}
 	home, _ := os.UserHomeDir()
-	folders := map[string]string{"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "PI_CODING_AGENT_SESSION_DIR": "", "QWEN_RUNTIME_DIR": ".qwen"}
+	folders := map[string]string{
+		"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "PI_CODING_AGENT_SESSION_DIR": "", "QWEN_RUNTIME_DIR": ".qwen",
+		"XDG_DATA_HOME": filepath.Join(".local", "share"), "KIMI_SHARE_DIR": ".kimi",
+	}
 	for _, known := range setup.Agents() {
 		variable, usual := setup.Home(known)
 		folders[variable] = usual
+		if user, profile := setup.Elsewhere(known); a.getenv(user)+a.getenv(profile) != "" {
+			folders[user], folders[variable] = "", "" // what is usual is another place
+			if name := strings.TrimSpace(a.getenv(profile)); name != "" {
+				env[profile] = name
+			}
+		}
 	}
 	for name, usual := range folders {
 		if dir := a.folder(name); dir != "" && dir != filepath.Join(home, usual) {
 			env[name] = dir
+		}
+	}
+	for _, name := range []string{"OPENCODE_DB", "KILO_DB"} {
+		if path := a.getenv(name); filepath.IsAbs(path) { // else it lies where it usually does
+			env[name] = path
 		}
 	}
 	told := func(name string) bool {

@@ -189,3 +189,40 @@ func TestWorkspaceOfOpenClaw(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A folder that stands for the user's home moves everything; a profile has a state
+// folder and a workspace of its own, and none of the product's earlier names.
+func TestOpenClawElsewhere(t *testing.T) {
+	home := t.TempDir()
+	at := func(names ...string) string { return filepath.Join(append([]string{home}, names...)...) }
+	put(t, at("o", ".clawdbot", "clawdbot.json"), "{}")
+	for name, c := range map[string]struct {
+		users, homes, profiles string
+		file, workspace        string
+	}{
+		"the user's home":       {"", "", "", at(".openclaw", "openclaw.json"), at(".openclaw", "workspace")},
+		"another home":          {at("o"), "", "", at("o", ".clawdbot", "clawdbot.json"), at("o", ".openclaw", "workspace")},
+		"a profile":             {"", "", "work", at(".openclaw-work", "openclaw.json"), at(".openclaw", "workspace-work")},
+		"the usual profile":     {"", "", "Default", at(".openclaw", "openclaw.json"), at(".openclaw", "workspace")},
+		"no profile's name":     {"", "", "../x", at(".openclaw", "openclaw.json"), at(".openclaw", "workspace")},
+		"both":                  {at("o"), "", "work", at("o", ".openclaw-work", "openclaw.json"), at("o", ".openclaw", "workspace-work")},
+		"a state folder wins":   {at("o"), at("s"), "work", at("s", "openclaw.json"), at("o", ".openclaw", "workspace-work")},
+		"a state folder, alone": {"", at("s"), "", at("s", "openclaw.json"), at(".openclaw", "workspace")},
+	} {
+		p := Places{
+			Home: home, Homes: map[Agent]string{OpenClaw: c.homes}, Users: map[Agent]string{OpenClaw: c.users}, Profiles: map[Agent]string{OpenClaw: c.profiles, Kilo: "work"},
+		}
+		to, err := p.User(OpenClaw)
+		if err != nil || to.Path != c.file {
+			t.Errorf("%s: %s, want %s: %v", name, to.Path, c.file, err)
+		}
+		if got := p.Workspace(OpenClaw); got != c.workspace {
+			t.Errorf("%s: workspace %s, want %s", name, got, c.workspace)
+		}
+	}
+	put(t, at("o", ".openclaw", "openclaw.json"), "{agents: {defaults: {workspace: '~/notes'}}}")
+	p := Places{Home: home, Users: map[Agent]string{OpenClaw: at("o")}}
+	if got := p.Workspace(OpenClaw); got != at("o", "notes") {
+		t.Error(got)
+	}
+}

@@ -13,6 +13,8 @@ type known struct {
 	home     string                // in the user's home, where the variable is not set
 	folder   string                // in the agent's home: it is there if the agent is; "": the home itself
 	chosen   string                // of the environment, which names the file
+	user     string                // of the environment, which stands for the user's home
+	profile  string                // of the environment, which names one of several homes: the usual one, a dash and the name
 	file     func(p Places) string // that holds for every project of the user; nil: name in the home
 	name     string
 	format   format
@@ -32,7 +34,7 @@ func all() []known {
 		{agent: Gemini, variable: "GEMINI_CLI_HOME", folder: ".gemini", file: Places.geminiFile, format: geminiForm()}, // the variable moves the user's home
 		{agent: Qwen, variable: "QWEN_HOME", home: ".qwen", name: "settings.json", format: geminiForm()},
 		{agent: Cursor, home: ".cursor", name: "mcp.json", format: cursorForm()},
-		{agent: OpenClaw, variable: "OPENCLAW_STATE_DIR", home: ".openclaw", chosen: "OPENCLAW_CONFIG_PATH", file: Places.openClawFile, format: openClawForm()},
+		{agent: OpenClaw, variable: "OPENCLAW_STATE_DIR", home: ".openclaw", chosen: "OPENCLAW_CONFIG_PATH", user: "OPENCLAW_HOME", profile: "OPENCLAW_PROFILE", file: Places.openClawFile, format: openClawForm()},
 	}
 }
 
@@ -79,12 +81,12 @@ func (p Places) kiloFile() string {
 }
 
 // openClawFile is the first of the files that OpenClaw looks for: the product had
-// other names before.
+// other names before, under which it has no profiles.
 func (p Places) openClawFile() string {
 	dirs := []string{p.home(OpenClaw)}
-	if p.Homes[OpenClaw] == "" {
+	if p.Homes[OpenClaw] == "" && p.profile(OpenClaw) == "" {
 		for _, name := range []string{".clawdbot", ".moldbot", ".moltbot"} {
-			dirs = append(dirs, filepath.Join(p.Home, name))
+			dirs = append(dirs, filepath.Join(p.user(OpenClaw), name))
 		}
 	}
 	return firstOf(dirs, "openclaw.json", "clawdbot.json", "moldbot.json", "moltbot.json")
@@ -114,7 +116,7 @@ func (p Places) Workspace(agent Agent) string {
 	if err != nil || agent != OpenClaw {
 		return ""
 	}
-	usual := filepath.Join(p.Home, ".openclaw", "workspace")
+	usual := filepath.Join(p.user(OpenClaw), ".openclaw", "workspace"+p.profile(OpenClaw))
 	c, err := target.read()
 	if err != nil {
 		return usual
@@ -130,7 +132,7 @@ func (p Places) Workspace(agent Agent) string {
 	}
 	dir := strings.TrimSpace(config.Agents.Defaults.Workspace)
 	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
-		dir = filepath.Join(p.Home, rest)
+		dir = filepath.Join(p.user(OpenClaw), rest)
 	}
 	if !filepath.IsAbs(dir) {
 		return usual
@@ -179,6 +181,13 @@ func Names() string {
 func File(agent Agent) (variable string) {
 	k, _ := of(agent)
 	return k.chosen
+}
+
+// Elsewhere returns the environment variables that stand for the user's home with an
+// agent, and that name one of several homes; "" if there are none.
+func Elsewhere(agent Agent) (user, profile string) {
+	k, _ := of(agent)
+	return k.user, k.profile
 }
 
 // Home returns the environment variable that moves an agent's home, and where

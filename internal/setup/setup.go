@@ -109,12 +109,28 @@ type Places struct {
 	Home  string           // the user's home folder
 	Homes map[Agent]string // the agents' homes that the environment moves, absolute (see Home)
 	Files map[Agent]string // the configurations that the environment names, absolute (see File)
+
+	Users    map[Agent]string // what stands for the user's home with an agent, absolute (see Elsewhere)
+	Profiles map[Agent]string // the profiles that the environment names (see Elsewhere)
 }
 
 // home is where an agent keeps its own files.
 func (p Places) home(agent Agent) string {
 	k, _ := of(agent)
-	return or(p.Homes[agent], filepath.Join(p.Home, k.home))
+	return or(p.Homes[agent], filepath.Join(p.user(agent), k.home+p.profile(agent)))
+}
+
+// user is what an agent takes for the user's home.
+func (p Places) user(agent Agent) string { return or(p.Users[agent], p.Home) }
+
+// profile is what the profile adds to the names of an agent's folders: a dash and
+// its name. The usual one adds nothing, and a word that is no name is none.
+func (p Places) profile(agent Agent) string {
+	name := strings.TrimSpace(p.Profiles[agent])
+	if strings.EqualFold(name, "default") || !profileName.MatchString(name) {
+		return ""
+	}
+	return "-" + name
 }
 
 func or(value, fallback string) string {

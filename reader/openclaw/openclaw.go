@@ -74,16 +74,10 @@ func (*Reader) Version() int { return version }
 // copying it: a session that lies in both is one. OPENCLAW_HOME takes the place of
 // the home folder.
 func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
-	if other := strings.TrimSpace(getenv("OPENCLAW_HOME")); filepath.IsAbs(other) {
+	if other := atHome(getenv("OPENCLAW_HOME"), home); filepath.IsAbs(other) {
 		home = other
 	}
-	chosen := strings.TrimSpace(getenv("OPENCLAW_STATE_DIR"))
-	switch {
-	case chosen == "~":
-		chosen = home
-	case strings.HasPrefix(chosen, "~/"):
-		chosen = filepath.Join(home, chosen[2:])
-	}
+	chosen := atHome(getenv("OPENCLAW_STATE_DIR"), home)
 	if filepath.IsAbs(chosen) {
 		return []string{filepath.Clean(chosen)}
 	}
@@ -91,6 +85,15 @@ func (*Reader) DefaultRoots(getenv func(string) string, home string) []string {
 		return []string{filepath.Join(home, ".openclaw-"+profile)}
 	}
 	return []string{filepath.Join(home, ".openclaw"), filepath.Join(home, ".clawdbot"), filepath.Join(home, ".moldbot"), filepath.Join(home, ".moltbot")}
+}
+
+// atHome puts a home folder in the place of its sign.
+func atHome(dir, home string) string {
+	dir = strings.TrimSpace(dir)
+	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
+		return filepath.Join(home, rest)
+	}
+	return dir
 }
 
 // ResumeCommand implements reader.Resumer: one more turn, of which the agent wants

@@ -70,43 +70,47 @@ func TestSurface(t *testing.T) {
 			}, []string{"user/message sum", "user/message kept", "user/message new"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			db := newClaw(t)
-			db.start("s1", "agent:main:main", 1000)
-			db.add("s1", c.entries...)
-			whole, _ := read(t, db.sources()["s1"], reader.Position{})
-			if diff := cmp.Diff(c.want, current(t, whole)); diff != "" {
-				t.Errorf("rows (-want +got):\n%s", diff)
-			}
-			// The same entries one by one, and as a file.
-			steps := newClaw(t)
-			steps.start("s1", "agent:main:main", 1000)
-			var grown []session.Event
-			var from reader.Position
-			for _, e := range append([]string{""}, c.entries...) {
-				if e != "" {
-					steps.add("s1", e)
-				}
-				src := steps.sources()["s1"]
-				if from.Stamp != (reader.Stamp{}) {
-					if rev, _, err := New().Revise(context.Background(), src, from); err != nil || rev != reader.Grown {
-						t.Fatalf("revision %d, %v", rev, err)
-					}
-				}
-				more, tail := read(t, src, from)
-				grown, from = append(grown, more...), tail.Position
-			}
-			if diff := cmp.Diff(whole, grown); diff != "" {
-				t.Errorf("row by row (-at once +row by row):\n%s", diff)
-			}
-			src := file(t, root, strings.ReplaceAll(name, " ", "-"), c.entries...)
-			events, _ := read(t, src, reader.Position{})
-			if diff := cmp.Diff(c.want, current(t, events)); diff != "" {
-				t.Errorf("file (-want +got):\n%s", diff)
-			}
-		})
+		t.Run(name, func(t *testing.T) { shows(t, root, name, c.entries, c.want) })
 	}
 	readertest.Run(t, New(), root)
+}
+
+// shows holds what entries leave on the surface to what is wanted: as rows, read at
+// once and row by row, and as a file.
+func shows(t *testing.T, root, name string, entries, want []string) {
+	t.Helper()
+	db := newClaw(t)
+	db.start("s1", "agent:main:main", 1000)
+	db.add("s1", entries...)
+	whole, _ := read(t, db.sources()["s1"], reader.Position{})
+	if diff := cmp.Diff(want, current(t, whole)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	steps := newClaw(t)
+	steps.start("s1", "agent:main:main", 1000)
+	var grown []session.Event
+	var from reader.Position
+	for _, e := range append([]string{""}, entries...) {
+		if e != "" {
+			steps.add("s1", e)
+		}
+		src := steps.sources()["s1"]
+		if from.Stamp != (reader.Stamp{}) {
+			if rev, _, err := New().Revise(context.Background(), src, from); err != nil || rev != reader.Grown {
+				t.Fatalf("revision %d, %v", rev, err)
+			}
+		}
+		more, tail := read(t, src, from)
+		grown, from = append(grown, more...), tail.Position
+	}
+	if diff := cmp.Diff(whole, grown); diff != "" {
+		t.Errorf("row by row (-at once +row by row):\n%s", diff)
+	}
+	src := file(t, root, strings.ReplaceAll(name, " ", "-"), entries...)
+	events, _ := read(t, src, reader.Position{})
+	if diff := cmp.Diff(want, current(t, events)); diff != "" {
+		t.Errorf("file (-want +got):\n%s", diff)
+	}
 }
 
 // file writes a session as it was before databases.
@@ -525,6 +529,8 @@ func TestPaths(t *testing.T) {
 		{nil, []string{"/h/.openclaw", "/h/.clawdbot", "/h/.moldbot", "/h/.moltbot"}},
 		{map[string]string{"OPENCLAW_STATE_DIR": "~/claw"}, []string{"/h/claw"}},
 		{map[string]string{"OPENCLAW_HOME": "/o", "OPENCLAW_PROFILE": "work"}, []string{"/o/.openclaw-work"}},
+		{map[string]string{"OPENCLAW_HOME": "~/o", "OPENCLAW_STATE_DIR": "~"}, []string{"/h/o"}},
+		{map[string]string{"OPENCLAW_HOME": "~", "OPENCLAW_STATE_DIR": "~x"}, []string{"/h/.openclaw", "/h/.clawdbot", "/h/.moldbot", "/h/.moltbot"}},
 		{map[string]string{"OPENCLAW_PROFILE": "Default"}, []string{"/h/.openclaw", "/h/.clawdbot", "/h/.moldbot", "/h/.moltbot"}},
 		{map[string]string{"OPENCLAW_PROFILE": "../x"}, []string{"/h/.openclaw", "/h/.clawdbot", "/h/.moldbot", "/h/.moltbot"}},
 	} {

@@ -159,8 +159,7 @@ func (c *claw) freeze(id string, inside bool) string {
 	}
 	lines = append(lines, `{"kind":"index","row":{"indexed_seq":1,"leaf_event_id":null}}`)
 	content := packed(c.t, strings.Join(lines, "\n")+"\n")
-	sum := sha256.Sum256(content)
-	name := hex.EncodeToString(sum[:]) + ".jsonl.zst"
+	name := sumName(content)
 	path := filepath.Join(c.root, agentsDir, "main", sessionsDir, coldDir, name)
 	var blob any
 	storage := "file"
@@ -175,8 +174,14 @@ func (c *claw) freeze(id string, inside bool) string {
 		}
 	}
 	c.exec(`DELETE FROM transcript_events WHERE session_id = '` + id + `'`)
-	c.exec(`INSERT INTO session_transcript_cold_archives VALUES (?, 'g1', ?, ?, 1, 1, ?, ?, 1, ?, ?)`, id, name, hex.EncodeToString(sum[:]), len(content), c.next[id]-1, storage, blob)
+	c.exec(`INSERT INTO session_transcript_cold_archives VALUES (?, 'g1', ?, ?, 1, 1, ?, ?, 1, ?, ?)`, id, name, strings.TrimSuffix(name, ".jsonl.zst"), len(content), c.next[id]-1, storage, blob)
 	return path
+}
+
+// sumName is how the agent names an archive.
+func sumName(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]) + ".jsonl.zst"
 }
 
 func (c *claw) sources() map[session.ID]reader.Source {
