@@ -53,10 +53,10 @@ func Formats() []Format {
 			session.OpenCode, "OpenCode", "0.1.174 to 1.18.33", "SQLite; trees of JSON", "forks, subagents, compactions, prunings, reverts", "messages that a revert deleted", "opencode.md",
 		},
 		{
-			session.Kilo, "Kilo CLI", "as OpenCode, not seen", "SQLite", "as OpenCode", "as OpenCode", "opencode.md",
+			session.Kilo, "Kilo CLI", "7.7.7", "SQLite", "as OpenCode", "as OpenCode", "opencode.md",
 		},
 		{
-			session.OpenClaw, "OpenClaw", "2026.9 and the files before, by description", "SQLite, zstd; JSON lines", "branches, resets, compactions, forks, subagents, archived transcripts",
+			session.OpenClaw, "OpenClaw", "2026.9.6; the files before, by description", "SQLite, zstd; JSON lines", "branches, resets, compactions, forks, subagents, archived transcripts",
 			"which sessions are open; subagents of the files", "openclaw.md",
 		},
 	}

@@ -393,7 +393,10 @@ func (s *store) seed(ctx context.Context, e entry) (int64, error) {
 			copied = row.Int(0)
 			return nil
 		})
-	if err != nil && !errors.Is(err, errEnough) || copied < 0 {
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	if err != nil || copied < 0 {
 		return 0, err
 	}
 	w := newRun(noTexts)

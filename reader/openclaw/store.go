@@ -144,6 +144,7 @@ type lineage struct {
 	created           int64
 	previous          string
 	continues, forked bool
+	untold            bool // it continues if it has entries of the previous one
 }
 
 // entryOf makes a session of a row of the list, but for what its transcript says.
@@ -155,7 +156,11 @@ func (s *store) entryOf(row rows.Row) (entry, lineage) {
 	reason := row.Text(5)
 	l := lineage{
 		spawner: row.Text(6), fork: row.Text(9), created: row.Int(2), previous: row.Text(4),
-		continues: reason == "rewind" || reason == "compaction" || reason == "recovery", forked: reason == "fork" || reason == "initial" || reason == "",
+		continues: reason == "rewind" || reason == "compaction" || reason == "recovery", forked: reason == "fork" || reason == "initial",
+	}
+	if reason == "" { // 2026.9 has the column and does not fill it
+		l.untold = l.previous != ""
+		l.continues, l.forked = l.untold, !l.untold
 	}
 	if l.spawner == "" {
 		l.spawner = row.Text(8)
@@ -231,6 +236,9 @@ func (s *store) complete(ctx context.Context, e *entry, l lineage, window func(k
 	if h.ParentSession != "" && h.Origin == "" && e.Problem == nil {
 		if h.SeedLength, err = s.seed(ctx, *e); err != nil {
 			return err
+		}
+		if l.untold && h.SeedLength == 0 {
+			h.ParentSession = ""
 		}
 	}
 	if err := h.Validate(); err != nil && e.Problem == nil {

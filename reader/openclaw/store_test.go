@@ -277,3 +277,30 @@ func TestBlocksOfRows(t *testing.T) {
 		t.Errorf("%d events, %v", len(events), err)
 	}
 }
+
+// 2026.9 says no reasons. A window that follows on another goes on with it if it has
+// its entries, as after a rewind, and begins something new if it has none; a fork's
+// origin is that of the first window alone.
+func TestNoReasons(t *testing.T) {
+	c := newClaw(t)
+	c.start("old", "k", 1000)
+	c.add("old", user("a", "", "one"), user("b", "a", "two"))
+	c.start("fork", "k2", 2000)
+	c.add("fork", user("a", "", "one"), user("z", "a", "else"))
+	c.start("rewound", "k2", 3000)
+	c.add("rewound", user("a", "", "one"), user("z", "a", "else"), leafTo("l", "z", "a", ""))
+	c.start("anew", "k2", 4000)
+	c.add("anew", user("n", "", "new"))
+	c.exec(`UPDATE session_nodes SET fork_source_session_id = 'old' WHERE session_key = 'k2'`)
+	c.exec(`UPDATE session_windows SET reason = NULL`)
+	c.exec(`UPDATE session_windows SET previous_session_id = 'fork' WHERE session_id = 'rewound'`)
+	c.exec(`UPDATE session_windows SET previous_session_id = 'rewound' WHERE session_id = 'anew'`)
+	for id, want := range map[session.ID]session.Header{
+		"old": {}, "fork": {ParentSession: "old", SeedLength: 1}, "rewound": {ParentSession: "fork", SeedLength: 2}, "anew": {},
+	} {
+		h := c.sources()[id].Header
+		if h.ParentSession != want.ParentSession || h.SeedLength != want.SeedLength || h.Origin != "" {
+			t.Errorf("%s: %+v", id, h)
+		}
+	}
+}
