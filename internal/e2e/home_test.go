@@ -154,15 +154,13 @@ func (h *home) plant(id, cwd, said string) string {
 }
 
 // clients are those that are tested.
-var clients = []client{claude, codex, piClient, openCodeClient, geminiClient, qwenClient, copilotClient, kimiClient, openClawClient}
+var clients = []client{claude, codex, piClient, openCodeClient, geminiClient, qwenClient, copilotClient, kimiClient}
 
 // client is one of the real ones.
 type client struct {
 	name string
 	// env is what the client needs of an environment to reach a model's address.
 	env func(url string) []string
-	// started is what stands behind "mcp" where the client starts the server.
-	started func(h *home) string
 	// unlisted: the client has no command that lists its servers.
 	unlisted bool
 	// nameless: nobody can say which of the client's sessions makes a call.
@@ -290,11 +288,7 @@ func (h *home) want(what, got string, all ...string) {
 // takeDown undoes setUp, and asks the client whether it knows.
 func (h *home) takeDown(c client) {
 	h.t.Helper()
-	behind := ""
-	if c.started != nil {
-		behind = c.started(h)
-	}
-	h.want("doctor", h.exec(h.here, nil, h.yore, "doctor"), "  "+c.name+": starts "+h.yore+" mcp"+behind+" as yore ", "\nNo problem was found.\n")
+	h.want("doctor", h.exec(h.here, nil, h.yore, "doctor"), "  "+c.name+": starts "+h.yore+" mcp as yore ", "\nNo problem was found.\n")
 	out := h.exec(h.here, nil, h.yore, "setup", c.name, "--undo")
 	if !strings.HasPrefix(out, "removed: ") && !strings.HasPrefix(out, "restored: ") {
 		h.t.Errorf("undo: %s", out)

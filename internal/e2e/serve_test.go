@@ -30,13 +30,6 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`)
 // serve starts a client that says its address on its output.
 func (h *home) serve(dir string, env []string, name string, args ...string) *served {
 	h.t.Helper()
-	return h.serveUntil(address, dir, env, name, args...)
-}
-
-// serveUntil starts a client that says on its output that it is ready; what says so
-// is its address.
-func (h *home) serveUntil(ready *regexp.Regexp, dir string, env []string, name string, args ...string) *served {
-	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 5*patience)
 	s := &served{h: h, cmd: grouped(h.command(ctx, dir, env, name, args...)), end: cancel, done: make(chan struct{})}
 	out, err := s.cmd.StdoutPipe()
@@ -54,7 +47,7 @@ func (h *home) serveUntil(ready *regexp.Regexp, dir string, env []string, name s
 		defer close(said)
 		lines, found := bufio.NewScanner(out), false
 		for lines.Scan() {
-			if a := ready.FindString(lines.Text()); a != "" && !found {
+			if a := address.FindString(lines.Text()); a != "" && !found {
 				said <- a
 				found = true
 			}
@@ -97,6 +90,7 @@ func (s *served) post(path string, v any) (answer any) {
 // after the model has begun to answer what was posted and fallen silent.
 func (s *served) postAndKill(model *mockmodel.Handler, path string, v any) {
 	s.h.t.Helper()
+	defer s.end()
 	body, err := json.Marshal(v)
 	if err != nil {
 		s.h.t.Fatal(err)
@@ -107,14 +101,6 @@ func (s *served) postAndKill(model *mockmodel.Handler, path string, v any) {
 			response.Body.Close()
 		}
 	}()
-	s.kill(model)
-}
-
-// kill kills what is served, with all that it started, by SIGKILL, a moment after
-// the model has begun to answer and fallen silent.
-func (s *served) kill(model *mockmodel.Handler) {
-	s.h.t.Helper()
-	defer s.end()
 	select {
 	case <-model.Stalled():
 	case <-time.After(patience):

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (h *Handler) Sent() []Request {
 func (h *Handler) Result(turn, call int) (string, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	text, ok := h.results[plain(h.salt+callID(turn, call))]
+	text, ok := h.results[h.salt+callID(turn, call)]
 	return text, ok
 }
 
@@ -112,7 +113,7 @@ func (h *Handler) Result(turn, call int) (string, bool) {
 func (h *Handler) ThreadResult(thread, turn, call int) (string, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	text, ok := h.results[plain(h.salt+threadID(thread)+callID(turn, call))]
+	text, ok := h.results[h.salt+threadID(thread)+callID(turn, call)]
 	return text, ok
 }
 
@@ -157,12 +158,6 @@ type answer struct {
 
 // callID names a call. Its form lets a request's items be put back into turns.
 func callID(turn, call int) string { return fmt.Sprintf("t%02d_%d", turn, call) }
-
-// plain is an id of a call without its signs, which some agents take out of what
-// they send.
-func plain(id string) string {
-	return strings.TrimPrefix(strings.NewReplacer("_", "", "-", "").Replace(id), "call")
-}
 
 func threadID(thread int) string { return fmt.Sprintf("p%02d", thread) }
 
@@ -237,9 +232,7 @@ func (h *Handler) choose(c conversation) answer {
 		request.Tools = append(request.Tools, t.name)
 	}
 	h.sent = append(h.sent, request)
-	for id, said := range c.results {
-		h.results[plain(id)] = said
-	}
+	maps.Copy(h.results, c.results)
 	a := answer{index: c.turn, salt: h.salt, model: c.model, size: c.size}
 	turns := h.turns
 	if h.threads != nil {
