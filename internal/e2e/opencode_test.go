@@ -67,6 +67,9 @@ func (h *home) openCodeSessions() (all []openCodeSession) {
 		return nil // it has not run yet
 	}
 	out := h.exec(h.here, openCodeEnv("http://127.0.0.1:9"), "opencode", "session", "list", "--format", "json")
+	if strings.TrimSpace(out) == "" {
+		return nil // it has a database and no session yet
+	}
 	if err := json.Unmarshal([]byte(out), &all); err != nil {
 		h.t.Fatalf("%v\n%s", err, out)
 	}

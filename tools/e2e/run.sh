@@ -106,9 +106,13 @@ finish() {
 mkdir "$tmp/bin" && go build -o "$tmp/bin/yore" ./cmd/yore && go test -c -o "$tmp/e2e" ./internal/e2e || exit 1
 export YORE_E2E=1 YORE_E2E_DIR="$dir" YORE_E2E_CLIENTS="$have" YORE_E2E_PATIENCE="$patience" PATH="$tmp/bin:$PATH"
 cd internal/e2e || exit 1
-part() { # part NAME PATTERN
-	echo "== $1"
-	timeout -k 10 $((240 * patience)) "$tmp/e2e" -test.v -test.run "$2" || { echo "FAILED: $1"; code=1; }
+part() { # part NAME PATTERN: once more if it fails, since a busy machine is reason enough
+	for try in first second; do
+		echo "== $1, $try try"
+		timeout -k 10 $((240 * patience)) "$tmp/e2e" -test.v -test.run "$2" && return
+	done
+	echo "FAILED: $1"
+	code=1
 }
 for client in $have; do
 	part "$client" "^Test(PlantedHistory|Packages|Runs)\$/^$client\$"
