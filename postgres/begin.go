@@ -45,17 +45,17 @@ var (
 // document of a page taken apart again.
 const stepDown = `SELECT set_config('role', '` + servingRole + `', true), set_config('yore.tenant', $1, true), set_config('yore.ws_keys', $2, true),
 	set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true), set_config('work_mem', '64MB', true), set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
-	set_config('plan_cache_mode', $5, true), set_config('enable_bitmapscan', $6, true)`
+	set_config('enable_bitmapscan', $5, true), set_config('enable_seqscan', $5, true)`
 
-// planning is how the statements of a transaction are planned. One that writes asks
-// by keys, and of tables that statistics may not know yet: a plan that was kept from
-// when they were empty may read a whole workspace, and so may the index of tokens,
-// which such a table makes look as good as any other and which a writer never needs.
-func planning(how pgx.TxOptions) (plans, bitmaps string) {
+// wide says whether a transaction's statements may go through much of a workspace.
+// One that writes asks by keys, and of tables that statistics may not know yet: to
+// whoever plans for such a table, reading all of it or of the index of tokens looks
+// as good as any other way.
+func wide(how pgx.TxOptions) string {
 	if how.AccessMode == pgx.ReadWrite {
-		return "force_custom_plan", "off"
+		return "off"
 	}
-	return "auto", "on"
+	return "on"
 }
 
 // begin opens a narrowed transaction on a connection.
@@ -64,8 +64,7 @@ func (d *Database) begin(ctx context.Context, c *pgxpool.Conn, how pgx.TxOptions
 	if err != nil {
 		return nil, err
 	}
-	plans, bitmaps := planning(how)
-	if _, err := tx.Exec(ctx, stepDown, r.tenant, r.list(), timeout(ctx), strconv.FormatInt(d.lockWait.Milliseconds(), 10), plans, bitmaps); err != nil {
+	if _, err := tx.Exec(ctx, stepDown, r.tenant, r.list(), timeout(ctx), strconv.FormatInt(d.lockWait.Milliseconds(), 10), wide(how)); err != nil {
 		undo(tx)
 		return nil, err
 	}
