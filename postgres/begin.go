@@ -42,10 +42,13 @@ var (
 
 // stepDown narrows a transaction. Plans are small and short: compiling them, or
 // starting processes for them, costs more than it saves. A bitmap that does not fit into memory would have every
-// document of a page taken apart again.
+// document of a page taken apart again. Whoever reads is planned for each time: for
+// a common word in one session, the plan that suits most words goes through all
+// documents of the workspace that hold it.
 const stepDown = `SELECT set_config('role', '` + servingRole + `', true), set_config('yore.tenant', $1, true), set_config('yore.ws_keys', $2, true),
 	set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true), set_config('work_mem', '64MB', true), set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
-	set_config('enable_bitmapscan', $5, true), set_config('enable_seqscan', $5, true)`
+	set_config('enable_bitmapscan', $5, true), set_config('enable_seqscan', $5, true),
+	set_config('plan_cache_mode', CASE $5 WHEN 'on' THEN 'force_custom_plan' ELSE 'auto' END, true)`
 
 // wide says whether a transaction's statements may go through much of a workspace.
 // One that writes asks by keys, and of tables that statistics may not know yet: to

@@ -8,12 +8,12 @@ import (
 // ErrInflated says that compressed bytes hold more text than an Inflation lets out.
 var ErrInflated = errors.New("the compressed bytes hold far more text than any log of their size")
 
-// How much text compressed bytes may hold. Genuine logs shrink to a fifth up to a
-// fiftieth. A frame made for it can stand for thirty thousand times its size, by
-// which a file that anybody can send would take hours, and a line in it more memory
-// than there is.
+// How much text compressed bytes may hold. The logs of clients that were run shrink to
+// a fifth up to a fiftieth. A frame made for it can stand for thirty thousand times
+// its size, by which a file that anybody can send would take hours, and a line in it
+// more memory than there is.
 const (
-	inflationFree = 128 << 20 // bytes of text, of however few bytes
+	inflationFree = 256 << 20 // bytes of text, of however few bytes: one result of 200 MB may be one letter
 	inflationEach = 256       // and for each byte beyond these
 )
 

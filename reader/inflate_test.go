@@ -48,7 +48,7 @@ func TestInflation(t *testing.T) {
 	i := NewInflation()
 	i.Reader(strings.NewReader(""), 10)
 	i.Reader(strings.NewReader(""), 20)
-	if want := int64(128<<20 + 256*30); i.left != want {
+	if want := int64(256<<20 + 256*30); i.left != want {
 		t.Errorf("30 bytes may hold %d bytes of text, want %d", i.left, want)
 	}
 }

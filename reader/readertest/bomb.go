@@ -29,7 +29,7 @@ func Bomb(before string, blocks int, of byte, after string) []byte {
 }
 
 // BombBlocks are enough of them for more text than logs of any size may hold.
-const BombBlocks = 1_200
+const BombBlocks = 2_300
 
 // Inflated checks what a reader makes of a compressed log behind whose events
 // there is far more text than there can be: they are served, in bounded memory, and
