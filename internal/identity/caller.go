@@ -84,37 +84,27 @@ func (r *Resolver) byThread(ctx context.Context, workspace string, call Call) (*
 	return r.known(ctx, workspace, session.Key{Agent: codex, ID: call.thread()})
 }
 
-// The id of a call reaches the transcript up to a second after the call reaches
-// the server.
+// Claude Code, Copilot CLI and Kimi Code write a session and its calls down up to a
+// second after a call of it reaches the server.
 const (
 	looks    = 6
 	interval = 200 * time.Millisecond
 )
 
-// byCallID looks for the call that Claude Code names. It waits for the
-// transcript only where the caller's own session is what is asked for.
-func (r *Resolver) byCallID(ctx context.Context, workspace string, call Call) (*session.Key, error) {
-	id := call.callID()
-	if id == "" || r.calls == nil {
-		return nil, nil
-	}
-	return r.await(ctx, workspace, PendingCall{Agent: claude, ID: id, Tool: call.Tool, Args: call.Args}, call.asksOwn())
+// patient reports whether a call whose session is not there yet is worth a wait: it
+// means its own session, and its client is one of those.
+func (r *Resolver) patient(call Call) bool {
+	agent, _ := call.agent()
+	return (agent == claude || agent == copilot || agent == session.Kimi) && r.calls != nil && call.asksOwn()
 }
 
-// await looks for a call in the logs; with patience again and again, for as long
-// as a log may lag behind.
-func (r *Resolver) await(ctx context.Context, workspace string, call PendingCall, patience bool) (*session.Key, error) {
-	for look := 1; ; look++ {
-		key, err := r.pending(ctx, workspace, call)
-		if key != nil || err != nil || look == looks || !patience {
-			return key, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(interval):
-		}
+// byCallID looks for the call that Claude Code names.
+func (r *Resolver) byCallID(ctx context.Context, workspace string, call Call) (*session.Key, error) {
+	id := call.callID()
+	if id == "" {
+		return nil, nil
 	}
+	return r.pending(ctx, workspace, PendingCall{Agent: claude, ID: id, Tool: call.Tool, Args: call.Args})
 }
 
 // asksOwn reports whether the call means the caller's own session: every tool
@@ -167,8 +157,7 @@ func (r *Resolver) byPendingCall(ctx context.Context, workspace string, call Cal
 		kilo.Agent = session.Kilo
 		return r.pending(ctx, workspace, pending, kilo)
 	}
-	// Kimi Code writes a call down a moment after it has made it.
-	return r.await(ctx, workspace, pending, agent == session.Kimi && r.calls != nil && call.asksOwn())
+	return r.pending(ctx, workspace, pending)
 }
 
 // known returns the key if it is that of a session in the workspace.

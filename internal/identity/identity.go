@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/reader"
@@ -138,19 +139,35 @@ func (r *Resolver) Caller(ctx context.Context, call Call) (Caller, error) {
 		return Caller{}, err
 	}
 	caller := Caller{Workspace: workspace}
+	for look := 1; ; look++ {
+		if caller.Session, err = r.session(ctx, workspace, call); err != nil || caller.Session != nil {
+			return caller, err
+		}
+		if look == looks || !r.patient(call) {
+			return caller, nil
+		}
+		select {
+		case <-ctx.Done():
+			return Caller{}, ctx.Err()
+		case <-time.After(interval):
+		}
+	}
+}
+
+// session is the session that makes a call, nil if that is not certain now.
+func (r *Resolver) session(ctx context.Context, workspace string, call Call) (*session.Key, error) {
 	for _, rule := range []func(context.Context, string, Call) (*session.Key, error){
 		r.byThread, r.byCallID, r.byRegistry, r.byEnvironment, r.byPendingCall,
 	} {
 		key, err := rule(ctx, workspace, call)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return Caller{}, ctx.Err()
+			return nil, ctx.Err()
 		case err != nil:
 			r.log.Warn("the calling session could not be looked up", "error", err)
 		case key != nil:
-			caller.Session = key
-			return caller, nil
+			return key, nil
 		}
 	}
-	return caller, nil
+	return nil, nil
 }

@@ -73,7 +73,7 @@ func (l lateLogs) FindCall(_ context.Context, _ string, call PendingCall) ([]ses
 	return []session.Key{{Agent: l.agent, ID: "me"}}, nil
 }
 
-// Kimi Code's log lags behind its calls; for an agent whose log does not, nobody
+// The logs of Kimi Code and Copilot CLI lag behind their calls; for an agent whose log does not, nobody
 // waits.
 func TestWaitsForALogThatLags(t *testing.T) {
 	for _, c := range []struct {
@@ -84,6 +84,7 @@ func TestWaitsForALogThatLags(t *testing.T) {
 	}{
 		{"kimi-code", "session_trace", session.Kimi, true, time.Second},
 		{"kimi-code", "session_search", session.Kimi, false, 0},
+		{"copilot-cli", "session_trace", "copilot", true, time.Second},
 		{"pi", "session_trace", session.Pi, false, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
