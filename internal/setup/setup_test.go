@@ -135,6 +135,9 @@ YORE_INDEX = "/i"
 `},
 		{"dsh, empty", DSH, bare, "", dshBare},
 		{"dsh, comments only", DSH, bare, "# mine", "# mine\n" + dshBare},
+		// As the agent makes it with a profile; a list of its own behind it would be two.
+		{"dsh, no change yet", DSH, bare, "# Your patch layer\n[]\n", "# Your patch layer\n" + dshBare},
+		{"dsh, no change yet, CRLF, more behind", DSH, bare, "# a\r\n[]\r\n# b\r\n", "# a\r\n" + strings.ReplaceAll(dshBare, "\n", "\r\n") + "# b\r\n"},
 		{"dsh, other changes", DSH, bare, "# a\n- {id: hmr, disabled: false}\n- id: x\n  config: # why\n    dir: !!js process.cwd() || ''\n",
 			"# a\n- {id: hmr, disabled: false}\n- id: x\n  config: # why\n    dir: !!js process.cwd() || ''\n" + dshBare},
 		{"dsh, indented", DSH, bare, "---\n  - id: x\n    disabled: true\n", "---\n  - id: x\n    disabled: true\n  " + strings.TrimSuffix(strings.ReplaceAll(dshBare, "\n", "\n  "), "  ")},
@@ -217,6 +220,8 @@ func TestRemove(t *testing.T) {
 		{"dsh, a row among others", DSH, "- insert:\n  - id: a\n    name: x\n  - id: q\n    name: '@deepseek-ai/dsh-mcp-client'\n    config: {serverName: yore, transport: stdio, command: yore, args: [mcp]}\n  # about b\n  - id: b\n    name: y\n",
 			"- insert:\n  - id: a\n    name: x\n  # about b\n  - id: b\n    name: y\n"},
 		{"dsh, a change among others", DSH, "- id: a\n\n# about ours\n" + strings.ReplaceAll(dshBare, "['mcp']", "['mcp', '-w', !!js process.cwd()]") + "\n# about b\n- id: b\n", "- id: a\n\n# about ours\n\n# about b\n- id: b\n"},
+		// Without a list the agent does not start.
+		{"dsh, the only change", DSH, "# mine\n" + dshBare, "# mine\n[]\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			to := target(t, tc.agent)
@@ -265,6 +270,7 @@ func TestRefusals(t *testing.T) {
 		{"dsh, a mapping", DSH, "\na: b\n", false, "line 2: the file holds no list of changes"},
 		{"dsh, two documents", DSH, "- id: a\n---\n- id: b\n", false, "second document"},
 		{"dsh, brackets", DSH, "[{id: a}]\n", false, "line 1: the list is written in brackets"},
+		{"dsh, brackets over lines", DSH, "[\n]\n", false, "line 1: the list is written in brackets"},
 		{"dsh, ended", DSH, "- id: a\n...\n", false, "by hand"},
 		{"dsh, edited by hand", DSH, dshBare + "        timeout: 5\n", false, "line 2: the server \"yore\" is there already and differs"},
 		{"dsh, a lone carriage return", DSH, "# a\n# b\r# c\n", false, "line 2: a line ends"},

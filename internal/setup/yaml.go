@@ -191,9 +191,13 @@ func (yamlFile) add(text []byte, s Server) ([]byte, error) {
 		return nil, err
 	}
 	margin := ""
+	var tail []byte
 	if list != nil {
 		if list.Style&yaml.FlowStyle != 0 {
-			return nil, flawed(list.Line, "the list is written in brackets; write it with a dash for each change, or add the row by hand")
+			var empty bool
+			if text, tail, empty = emptyList(text, list); !empty {
+				return nil, flawed(list.Line, "the list is written in brackets; write it with a dash for each change, or add the row by hand")
+			}
 		}
 		margin = strings.Repeat(" ", list.Column-1)
 	}
@@ -217,7 +221,7 @@ func (yamlFile) add(text []byte, s Server) ([]byte, error) {
 			lines = append(lines, "          "+quoteYAML(k)+": "+quoteYAML(s.Env[k]))
 		}
 	}
-	end := lineEnd(text)
+	end := lineEnd(slices.Concat(text, tail))
 	var b strings.Builder
 	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
 		b.WriteString(end)
@@ -225,7 +229,22 @@ func (yamlFile) add(text []byte, s Server) ([]byte, error) {
 	for _, l := range lines {
 		b.WriteString(margin + l + end)
 	}
-	return splice(text, b.String(), nil), nil
+	return splice(text, b.String(), tail), nil
+}
+
+// noChange is a layer without changes, as the agent writes it when it makes a
+// profile. A file without any list it refuses, and does not start.
+const noChange = "[]"
+
+// emptyList cuts a text before and behind the line that holds an empty list and
+// nothing else.
+func emptyList(text []byte, list *yaml.Node) (before, after []byte, ok bool) {
+	lines := slices.Collect(bytes.Lines(text))
+	at := list.Line - 1
+	if string(bytes.TrimSpace(lines[at])) != noChange {
+		return text, nil, false
+	}
+	return bytes.Join(lines[:at], nil), bytes.Join(lines[at+1:], nil), true
 }
 
 // quoteYAML writes a string in quotes: plain where it needs no escapes.
@@ -254,7 +273,14 @@ func (yamlFile) remove(text []byte, name string) ([]byte, error) {
 			}
 			item = r.change
 		}
-		return cutItem(text, list, item)
+		out, err := cutItem(text, list, item)
+		if err == nil && item == r.change && len(list.Content) == 1 {
+			if len(out) > 0 && !bytes.HasSuffix(out, []byte("\n")) {
+				out = append(out, lineEnd(text)...)
+			}
+			out = append(out, noChange+lineEnd(text)...)
+		}
+		return out, err
 	}
 	return nil, flawed(0, "there is no server %q", name)
 }
