@@ -32,7 +32,9 @@ windows)
 *) fail "it is arm64 or windows" ;;
 esac
 
-said="$(run version | tr -d '\r')"
+# An older Wine lacks a library that every program of Go asks for.
+said="$(run version 2>"$scratch/said" | tr -d '\r')" || true
+! grep -q 'bcryptprimitives.dll not found' "$scratch/said" || { echo "NOT RUN: this $(wine --version) starts no program that Go has made"; exit 3; }
 [[ "$said" == "yore v"* ]] || fail "yore version says '$said'"
 run version --check >"$scratch/check" 2>&1 || { cat "$scratch/check"; fail "yore version --check failed"; }
 run demo >"$scratch/demo" 2>&1 || { cat "$scratch/demo"; fail "yore demo failed"; }
