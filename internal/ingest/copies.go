@@ -36,7 +36,7 @@ func (in *Ingester) freshen(ctx context.Context, p *plan, rows []FileRow) ([]Fil
 		stamp, err := reader.StatRegular(reader.FileOf(row.Path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			away, err := in.Away(ctx, row.Root)
+			away, err := p.absences.away(ctx, row.Root)
 			if err != nil {
 				return nil, err
 			}
@@ -149,11 +149,11 @@ func Lesser(roots []Root, rows []FileRow) map[string]bool {
 // withoutAway takes out the files whose whole root is away and that have a copy
 // which is of more use: one below a root that is there, or else one that the
 // shard holds.
-func (in *Ingester) withoutAway(ctx context.Context, rows []FileRow, stored map[string]*Glance) ([]FileRow, error) {
+func (in *Ingester) withoutAway(ctx context.Context, p *plan, rows []FileRow, stored map[string]*Glance) ([]FileRow, error) {
 	away := map[string]bool{}
 	for _, row := range rows {
 		if _, asked := away[row.Root]; !asked {
-			gone, err := in.Away(ctx, row.Root)
+			gone, err := p.absences.away(ctx, row.Root)
 			if err != nil {
 				return nil, err
 			}

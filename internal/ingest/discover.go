@@ -29,7 +29,7 @@ const settle = 2 * time.Second
 func (in *Ingester) discover(ctx context.Context, scope session.Scope, first bool) (blind int, more bool, err error) {
 	in.discovering.Lock()
 	defer in.discovering.Unlock()
-	w := &walk{in: in, ctx: ctx, visited: map[string]bool{}}
+	w := &walk{in: in, ctx: ctx, visited: map[string]bool{}, absences: in.absences()}
 	for i, r := range in.Roots {
 		info, err := os.Stat(r.Path)
 		if err != nil {
@@ -38,7 +38,7 @@ func (in *Ingester) discover(ctx context.Context, scope session.Scope, first boo
 			}
 			continue // the whole root is away (or not there yet): nothing can be said of what is below
 		}
-		if away, err := in.Away(ctx, r.Path); err != nil {
+		if away, err := w.absences.away(ctx, r.Path); err != nil {
 			return w.blind, false, err
 		} else if away {
 			continue
@@ -79,14 +79,15 @@ func (in *Ingester) discover(ctx context.Context, scope session.Scope, first boo
 // walk is one look for new files. Folders that were listed are noted as such
 // only after the files in them, so that a look that is cut short is repeated.
 type walk struct {
-	in      *Ingester
-	ctx     context.Context
-	root    Root
-	visited map[string]bool
-	blind   int // folders that cannot be listed
-	fresh   []arrival
-	listed  []Folder
-	change  CatalogChange
+	in       *Ingester
+	ctx      context.Context
+	root     Root
+	visited  map[string]bool
+	absences *absences
+	blind    int // folders that cannot be listed
+	fresh    []arrival
+	listed   []Folder
+	change   CatalogChange
 }
 
 // arrival is a file that is not known yet.
@@ -273,7 +274,7 @@ func (w *walk) pending(scope session.Scope) error {
 		if !ok {
 			continue
 		}
-		if away, err := w.in.Away(w.ctx, root.Path); err != nil {
+		if away, err := w.absences.away(w.ctx, root.Path); err != nil {
 			return err
 		} else if away {
 			continue

@@ -143,7 +143,7 @@ func (in *Ingester) withoutForgotten(ctx context.Context, p *plan, rows []FileRo
 		if _, err := reader.StatRegular(reader.FileOf(row.Path)); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if away, err := in.Away(ctx, row.Root); err != nil {
+		if away, err := p.absences.away(ctx, row.Root); err != nil {
 			return nil, err
 		} else if away {
 			continue

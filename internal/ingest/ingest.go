@@ -153,7 +153,7 @@ func (in *Ingester) refresh(ctx context.Context, scope session.Scope, progress f
 		for round := 0; failed == nil && p.parts && round < partRounds; round++ {
 			// What was read has brought parts of files to light.
 			var next *plan
-			if next, failed = in.plan(ctx, p.workspace, p.only); failed != nil {
+			if next, failed = in.plan(ctx, p.workspace, p.only, p.absences); failed != nil {
 				break
 			}
 			total += len(next.jobs)
@@ -186,12 +186,12 @@ func (in *Ingester) plans(ctx context.Context, scope session.Scope) ([]*plan, er
 			return nil, err
 		}
 	}
-	plans := make([]*plan, 0, len(workspaces))
+	plans, look := make([]*plan, 0, len(workspaces)), in.absences()
 	for _, w := range workspaces {
-		p, err := in.plan(ctx, w, scope.Only)
+		p, err := in.plan(ctx, w, scope.Only, look)
 		for round := 0; err == nil && p.again && round < 2; round++ {
 			if _, _, err = in.discover(ctx, session.Scope{Workspaces: []string{w}}, false); err == nil {
-				p, err = in.plan(ctx, w, scope.Only)
+				p, err = in.plan(ctx, w, scope.Only, look)
 			}
 		}
 		if lost, files := leftOut(scope, err); lost {

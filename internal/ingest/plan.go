@@ -19,6 +19,7 @@ import (
 type plan struct {
 	workspace  string
 	only       *session.Key
+	absences   *absences
 	jobs       []*job
 	keep       map[string]bool // sources that belong into the shard
 	dropped    []string        // sources of sessions in the shard that do not
@@ -56,8 +57,9 @@ type grown struct {
 // for one session asks this of that one alone.
 func (p *plan) drops(g *Glance) bool { return !p.keep[g.Source] }
 
-// plan compares a workspace's catalogued files with its shard.
-func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Key) (*plan, error) {
+// plan compares a workspace's catalogued files with its shard, as a part of one
+// look.
+func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Key, look *absences) (*plan, error) {
 	which := FileLookup{Workspace: &workspace}
 	if only != nil {
 		which.ID = &only.ID
@@ -77,7 +79,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	for i := range stored {
 		at[stored[i].Source] = &stored[i]
 	}
-	p := &plan{workspace: workspace, only: only, keep: map[string]bool{}}
+	p := &plan{workspace: workspace, only: only, absences: look, keep: map[string]bool{}}
 	in.mark(workspace, false)
 	if in.isDivided(rows, stored) {
 		if rows, err = in.shareParts(ctx, p, rows, stored); err != nil {
@@ -90,7 +92,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 	if err := in.shareForks(ctx, rows, at); err != nil {
 		return nil, err
 	}
-	if rows, err = in.withoutAway(ctx, rows, at); err != nil {
+	if rows, err = in.withoutAway(ctx, p, rows, at); err != nil {
 		return nil, err
 	}
 	if rows, err = in.freshen(ctx, p, rows); err != nil {
@@ -277,7 +279,7 @@ func (in *Ingester) planSource(ctx context.Context, p *plan, row FileRow, s *Sto
 		}
 		return nil
 	case rev == reader.Gone:
-		if away, err := in.Away(ctx, row.Root); away || err != nil {
+		if away, err := p.absences.away(ctx, row.Root); away || err != nil {
 			p.keep[row.Path] = s != nil // nothing can be said of its files
 			return err
 		}
@@ -366,7 +368,7 @@ func (in *Ingester) recheck(ctx context.Context, p *plan, row FileRow) error {
 	stamp, err := reader.StatRegular(reader.FileOf(row.Path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if away, err := in.Away(ctx, row.Root); away || err != nil {
+		if away, err := p.absences.away(ctx, row.Root); away || err != nil {
 			return err
 		}
 		p.again = true

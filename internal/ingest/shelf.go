@@ -74,7 +74,7 @@ func (w *walk) shelf(root Root, shelver reader.Shelver, row FileRow) error {
 	case errors.Is(err, fs.ErrNotExist):
 		// Of a root that is away altogether nothing can be said; one that is a file
 		// is away with it.
-		if away, err := w.in.Away(w.ctx, root.Path); away || err != nil {
+		if away, err := w.absences.away(w.ctx, root.Path); away || err != nil {
 			return err
 		}
 		return w.clearShelf(row, true)
