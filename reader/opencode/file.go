@@ -105,7 +105,7 @@ func (r *Reader) entryIn(ctx context.Context, t *tree) (e entry, err error) {
 	if e.Stamp, err = reader.StatRegular(t.path); err != nil {
 		return e, err
 	}
-	names, err := ids(t.messages)
+	names, err := t.ids(t.messages)
 	if err != nil {
 		return e, err
 	}
@@ -231,7 +231,7 @@ func (t *tree) beside(last string) (sum uint64, latest int64, err error) {
 		add(t.file(id))
 		folder := t.partsOf(id)
 		add(folder)
-		names, listErr := ids(folder)
+		names, listErr := t.ids(folder)
 		err = errors.Join(err, listErr)
 		for _, name := range names {
 			add(filepath.Join(folder, name+fileEnding))

@@ -1,8 +1,10 @@
 package opencode
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/yorehq/yore/reader/jsonl"
 )
@@ -48,49 +50,80 @@ func (m *message) split() {
 	head.put("error", jsonl.Field(meta, "error"))
 	head.put("path", jsonl.Field(assistant, "path"))
 	head.put("summary", jsonl.Field(assistant, "summary"))
+	tools := memberValues(jsonl.Field(meta, "tool"))
 	c := jsonl.Enter(list)
+	var texts [][]byte // side by side, up to here
 	for {
 		raw, ok := c.Element()
+		isText := ok && jsonl.IsObject(raw) && jsonl.Text(jsonl.Field(raw, "type")) == "text"
+		if !isText && len(texts) > 0 && len(m.parts) < mostParts {
+			m.addPart(joined(texts))
+			texts = nil
+		}
 		if !ok || len(m.parts) == mostParts {
 			break
 		}
-		v := value{table: "part", rowid: m.rowid + 1 + int64(len(m.parts)), raw: raw, data: raw, clipped: m.clipped}
-		if call := jsonl.Field(raw, "toolInvocation"); jsonl.IsObject(call) {
-			v.data = toolOf(call, meta)
-		}
-		if n := len(m.parts); n > 0 && m.parts[n-1].join(raw) {
+		if isText {
+			texts = append(texts, raw)
 			continue
 		}
-		v.check()
-		m.parts = append(m.parts, v)
+		data := raw
+		if call := jsonl.Field(raw, "toolInvocation"); jsonl.IsObject(call) {
+			data = toolOf(call, tools)
+		}
+		m.addPart(raw, data)
 	}
 	m.data = head.bytes()
 	m.bad = m.data == nil
 }
 
-// join adds a text to a text. The agent began another one wherever the end of a
-// step reached it, in the midst of a word too, and sent them as one.
-func (v *value) join(raw []byte) bool {
-	if v.bad || kindOf(v) != "text" || jsonl.Text(jsonl.Field(raw, "type")) != "text" {
-		return false
-	}
-	text, err := json.Marshal(jsonl.Text(jsonl.Field(v.data, "text")) + jsonl.Text(jsonl.Field(raw, "text")))
-	if err != nil {
-		return false
-	}
-	joined := members{"type": json.RawMessage(`"text"`), "text": text}
-	v.data = joined.bytes()
-	if jsonl.IsObject(v.raw) {
-		v.raw = slices.Concat([]byte("["), v.raw, []byte("]"))
-	}
-	v.raw = slices.Concat(v.raw[:len(v.raw)-1], []byte(","), raw, []byte("]"))
-	return true
+// addPart adds a part that stands in the message.
+func (m *message) addPart(raw, data []byte) {
+	v := value{table: "part", rowid: m.rowid + 1 + int64(len(m.parts)), raw: raw, data: data, clipped: m.clipped}
+	v.check()
+	m.parts = append(m.parts, v)
 }
 
-// toolOf makes a tool's part of a call.
-func toolOf(call, meta []byte) []byte {
+// joined makes one text of those that stand side by side. The agent began another
+// one wherever the end of a step reached it, in the midst of a word too, and sent
+// them as one.
+func joined(texts [][]byte) (raw, data []byte) {
+	if len(texts) == 1 {
+		return texts[0], texts[0]
+	}
+	var all strings.Builder
+	for _, t := range texts {
+		all.WriteString(jsonl.Text(jsonl.Field(t, "text")))
+	}
+	text, err := json.Marshal(all.String())
+	if err != nil {
+		return texts[0], texts[0] // a string always can
+	}
+	one := members{"type": json.RawMessage(`"text"`), "text": text}
+	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]")), one.bytes()
+}
+
+// memberValues returns the members of an object by their names; of two with one
+// name the last, as everywhere.
+func memberValues(object []byte) map[string][]byte {
+	all := map[string][]byte{}
+	if !jsonl.IsObject(object) {
+		return all
+	}
+	c := jsonl.Enter(object)
+	for {
+		name, v, ok := c.Member()
+		if !ok {
+			return all
+		}
+		all[string(name)] = v
+	}
+}
+
+// toolOf makes a tool's part of a call, and of what the metadata have of calls.
+func toolOf(call []byte, tools map[string][]byte) []byte {
 	id := jsonl.Field(call, "toolCallId")
-	about := jsonl.Field(jsonl.Field(meta, "tool"), jsonl.Text(id))
+	about := tools[jsonl.Text(id)]
 	state := members{}
 	state.put("input", jsonl.Field(call, "args"))
 	state.put("time", jsonl.Field(about, "time"))

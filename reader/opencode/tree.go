@@ -34,6 +34,7 @@ import (
 type tree struct {
 	path     string // of the session's own file
 	form     form
+	home     string // the folder that holds both of these
 	messages string // the folder of its messages
 	parts    string // the folder of the folders of their parts
 }
@@ -42,12 +43,12 @@ func treeOf(root, path string) *tree {
 	t := &tree{path: path, form: formOf(root, path)}
 	id := strings.TrimSuffix(filepath.Base(path), fileEnding)
 	if t.form == inProject {
-		sessions := filepath.Dir(filepath.Dir(path))
-		t.messages, t.parts = filepath.Join(sessions, "message", id), filepath.Join(sessions, "part", id)
+		t.home = filepath.Dir(filepath.Dir(path))
+		t.messages, t.parts = filepath.Join(t.home, "message", id), filepath.Join(t.home, "part", id)
 		return t
 	}
-	storage := filepath.Dir(filepath.Dir(filepath.Dir(path)))
-	t.messages, t.parts = filepath.Join(storage, "message", id), filepath.Join(storage, "part")
+	t.home = filepath.Dir(filepath.Dir(filepath.Dir(path)))
+	t.messages, t.parts = filepath.Join(t.home, "message", id), filepath.Join(t.home, "part")
 	return t
 }
 
@@ -60,9 +61,17 @@ func (t *tree) steady() bool { return true }
 
 func (t *tree) close() {}
 
-// ids returns the names of the plain JSON files of a folder, without their ending,
-// in order; none of a folder that is not there.
-func ids(folder string) (names []string, err error) {
+// ids returns the names of the plain JSON files of a folder below the home, without
+// their ending, in order; none of a folder that is not there. As wherever sessions
+// are looked for, no link is followed: it could lead anywhere.
+func (t *tree) ids(folder string) (names []string, err error) {
+	for at := folder; len(at) > len(t.home); at = filepath.Dir(at) {
+		if info, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -82,7 +91,7 @@ const (
 )
 
 func (t *tree) outlines(ctx context.Context) (all []outline, err error) {
-	names, err := ids(t.messages)
+	names, err := t.ids(t.messages)
 	for i, name := range names {
 		all = append(all, outline{rowid: int64(i+1) * messageStep, id: name})
 	}
@@ -116,7 +125,7 @@ func (t *tree) message(ctx context.Context, o outline) (message, error) {
 	if err != nil || len(m.parts) > 0 {
 		return m, err
 	}
-	names, err := ids(t.partsOf(o.id))
+	names, err := t.ids(t.partsOf(o.id))
 	for i, name := range names {
 		if err != nil || i == mostParts {
 			break
@@ -140,7 +149,7 @@ func (t *tree) marks(ctx context.Context, o outline) (m message, err error) {
 		}
 		m.mark = stamp.ModTime
 	}
-	names, err := ids(t.partsOf(o.id))
+	names, err := t.ids(t.partsOf(o.id))
 	for i, name := range names {
 		if err != nil || i == mostParts {
 			break
