@@ -43,20 +43,27 @@ func (m *Masker) across(parts []string) [][]Finding {
 		return nil
 	}
 	var all [][]Finding
+	first, at := 0, 0 // the part that the latest finding begins in, and where that begins
 	for _, f := range m.Find(strings.Join(parts, ""), false) {
 		if vague(f.Kind) {
 			continue
 		}
-		at := 0
-		for i, part := range parts {
-			from, to := max(f.Start-at, 0), min(f.End-at, len(part))
-			if at += len(part); from >= to || from == f.Start-(at-len(part)) && to == f.End-(at-len(part)) {
-				continue // nothing of it is here, or all
+		for at+len(parts[first]) <= f.Start {
+			at += len(parts[first])
+			first++
+		}
+		if f.End <= at+len(parts[first]) {
+			continue // all of it is here
+		}
+		if all == nil {
+			all = make([][]Finding, len(parts))
+		}
+		for i, start := first, at; start < f.End; i++ {
+			from, to := max(f.Start-start, 0), min(f.End-start, len(parts[i]))
+			if from < to {
+				all[i] = append(all[i], Finding{f.Kind, from, to, points(parts[i][from:to])})
 			}
-			if all == nil {
-				all = make([][]Finding, len(parts))
-			}
-			all[i] = append(all[i], Finding{f.Kind, from, to, points(part[from:to])})
+			start += len(parts[i])
 		}
 	}
 	return all
