@@ -107,6 +107,7 @@ func (a *app) emitTeamList(q *asking, o listOptions, columns []column, compare f
 		return a.emit("\n[team history, from " + q.server.Host() + ": no session]\n")
 	}
 	if !usual {
+		a.noteOrder(more)
 		slices.SortStableFunc(all, compare)
 		if len(all) > o.limit {
 			all, more = all[:o.limit], true
@@ -134,6 +135,14 @@ func (a *app) emitTeamList(q *asking, o listOptions, columns []column, compare f
 	return nil
 }
 
+// noteOrder says that the server has more sessions than it lists at a time, so that
+// an order of this machine's making is one of the newest alone.
+func (a *app) noteOrder(more bool) {
+	if more {
+		a.note("The team has more than %d sessions: the newest alone are in this order.", query.MaxLimit)
+	}
+}
+
 // emitTeamListLines prints the team's sessions as JSON, and last whether it answered.
 func (a *app) emitTeamListLines(q *asking, o listOptions, compare func(a, b query.Info) int, usual bool) error {
 	if q == nil || usual {
@@ -145,6 +154,8 @@ func (a *app) emitTeamListLines(q *asking, o listOptions, compare func(a, b quer
 		info query.Info
 	}
 	var rows []row
+	_, more := teamSessions(q.lines)
+	a.noteOrder(more)
 	for line := range strings.Lines(string(q.lines)) {
 		if one, _ := teamSessions([]byte(line)); len(one) == 1 {
 			rows = append(rows, row{line, one[0]})

@@ -136,8 +136,12 @@ func (a *app) showTeam(ctx context.Context, o showOptions, id string, passes fun
 			if n == 0 || piece.passages[n-1].Ordinal+1 >= piece.total {
 				return form.foot(shown, masked)
 			}
-			if piece, err = a.teamPassages(ctx, server, rest, piece.passages[n-1].Seq+1, teamPage, points); err != nil {
+			from := piece.passages[n-1].Seq + 1
+			if piece, err = a.teamPassages(ctx, server, rest, from, teamPage, points); err != nil {
 				return err
+			}
+			if len(piece.passages) > 0 && piece.passages[0].Seq < from {
+				return fault.New(fault.ToolFailed, "the team's server did not answer as one") // it would never end
 			}
 		}
 	})
