@@ -86,7 +86,7 @@ func TestTreesFollowNoLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := os.Symlink(filepath.Join(other.root, rel), here); err != nil {
-				t.Skip("no links can be made here:", err)
+				t.Fatal(err)
 			}
 			events, _ := readIn(t, g, "ses_a")
 			if text := strings.Join(said(events), "\n"); strings.Contains(text, "zephyr") {
