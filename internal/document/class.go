@@ -81,9 +81,12 @@ const (
 	all
 )
 
-// strips gives the stripping of a base character.
+// strips gives the stripping of a base character. The micro sign, of no script
+// itself, becomes the Greek letter, so it is stripped like that one.
 func strips(r rune) stripping {
 	switch {
+	case r == 'µ':
+		return all
 	case r < 0x80:
 		return all
 	case unicode.Is(unicode.Cyrillic, r):

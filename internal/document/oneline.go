@@ -29,7 +29,8 @@ func OneLine(s string, limit int) string {
 		}
 		end += len(cluster)
 	}
-	return strings.TrimRight(s[:end], " ") + ellipsis
+	// A joiner at the cut, which joined what is left out, joins nothing any more.
+	return strings.TrimRight(withoutInvisible(s[:end]), " ") + ellipsis
 }
 
 // printable maps what may not be printed to -1.

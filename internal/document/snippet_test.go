@@ -156,6 +156,7 @@ func TestOneLine(t *testing.T) {
 		{"cut at one", "abc", 1, "…"},
 		{"no space before the sign", "abc def", 5, "abc…"},
 		{"cut at a cluster", "ab👨‍👩‍👧cd", 6, "ab…"},
+		{"cut behind a joiner", "👨\u200d■xyz", 3, "👨…"},
 		{"cut before a mark's letter", "abce\u0301f", 5, "abc…"},
 	}
 	for _, tt := range tests {
