@@ -103,6 +103,25 @@ func (m *mover) move() string {
 	return "put back: " + back
 }
 
+// named notes what Claude Code's logs are called now: the file's name is the
+// session's id, so a session in another's place has that one's.
+func (m *mover) named(w *world) {
+	m.t.Helper()
+	for _, path := range m.logs() {
+		if id, isClaude := strings.CutPrefix(strings.TrimSuffix(path, ".jsonl"), filepath.Join(m.dir, "2", "project")+"/"); isClaude {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			for _, s := range w.specs {
+				if strings.Contains(string(text), s.words[0]) && !slices.Contains(s.words, id) {
+					s.words = append(s.words, markers(id)...)
+				}
+			}
+		}
+	}
+}
+
 // TestAuthorityOfMovedLogs moves logs between the calls: renames them, moves them
 // to another root, puts each of two in the other's place, takes them away and
 // back. No word of a foreign session gets out, and what is answered is what an
@@ -120,6 +139,7 @@ func TestAuthorityOfMovedLogs(t *testing.T) {
 			for range 8 {
 				moves++
 				did := m.move()
+				m.named(world)
 				fresh, err := yore.Open(t.Context(), yore.Options{Sources: roots(dir), IndexDir: t.TempDir()})
 				if err != nil {
 					t.Fatal(err)
