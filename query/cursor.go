@@ -38,7 +38,8 @@ func (e *Engine) open(cursor string, request any, state [sha256.Size]byte) (int,
 		return 0, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(raw) != offsetBytes+stateBytes+sealBytes {
+	// Base64 has several spellings of the same bytes; only ours is a cursor.
+	if err != nil || len(raw) != offsetBytes+stateBytes+sealBytes || base64.RawURLEncoding.EncodeToString(raw) != cursor {
 		return 0, fmt.Errorf("%w: not a cursor", fault.InvalidCursor)
 	}
 	plain, seal := raw[:offsetBytes+stateBytes], raw[offsetBytes+stateBytes:]

@@ -14,7 +14,7 @@ func FuzzCursor(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{"", good, good[:len(good)-1], good + "A", "AAAA", "=", "\x00"} {
+	for _, seed := range []string{"", good, good[:len(good)-1], good + "A", good[:9] + "\n" + good[9:], good[:len(good)-1] + string(good[len(good)-1]+1), "AAAA", "=", "\x00"} {
 		f.Add(seed, "request")
 	}
 	f.Fuzz(func(t *testing.T, cursor, request string) {
