@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/query"
+	"github.com/yorehq/yore/session"
 )
 
 // A search of the command line is answered by this machine and, where a team's
@@ -42,6 +42,7 @@ func (a *app) askTeam(ctx context.Context, s scope, what string, args map[string
 		return ask
 	}
 	workspace := ""
+	var only []string
 	if !s.all {
 		dir, err := s.workspace()
 		if err != nil {
@@ -49,10 +50,11 @@ func (a *app) askTeam(ctx context.Context, s scope, what string, args map[string
 			return ask
 		}
 		workspace = a.settings.team.name(dir)
+		only = []string{workspace}
 	}
 	ask.going.Go(func() {
 		if lines {
-			ask.lines, ask.err = server.Lines(ctx, what, workspace, parameters(args))
+			ask.lines, ask.err = server.Lines(ctx, what, team.Parameters(args), only...)
 			return
 		}
 		text, err := json.Marshal(args)
@@ -69,7 +71,7 @@ func (a *app) alsoTeam(ctx context.Context, o searchOptions, text string, sessio
 	if a.settings.team.url == "" {
 		return nil
 	}
-	args, ok := a.teamArgs(text, sessions, events)
+	args, ok := team.Arguments(text, a.settings.match, sessions, events)
 	if !ok {
 		a.note("The team is not asked: it cannot filter by session, parent, agent or availability.")
 		return nil
@@ -129,57 +131,6 @@ func (a *app) emitTeamLines(q *asking) error {
 	return a.emitLine(text)
 }
 
-// teamArgs are a search's words and filters as the tool's arguments; ok is false
-// where a filter has no such form, and the team is not asked then.
-func (a *app) teamArgs(text string, sessions query.SessionFilter, events query.EventFilter) (args map[string]any, ok bool) {
-	args = map[string]any{"query": text, "match": string(a.settings.match)}
-	if len(sessions.IDs) > 0 || len(sessions.Parents) > 0 || len(sessions.Agents) > 0 || len(sessions.Availability) > 0 || sessions.Roots {
-		return nil, false
-	}
-	putTime(args, "created_at_from", sessions.CreatedAt.From)
-	putTime(args, "created_at_to", sessions.CreatedAt.To)
-	putTime(args, "event_time_from", events.Time.From)
-	putTime(args, "event_time_to", events.Time.To)
-	if events.Seq.From != nil {
-		args["event_seq_from"] = *events.Seq.From
-	}
-	if events.Seq.To != nil {
-		args["event_seq_to"] = *events.Seq.To
-	}
-	if events.Types != nil {
-		args["event_types"] = events.Types
-	}
-	for _, s := range events.States {
-		states, _ := args["event_surfaces"].([]string)
-		args["event_surfaces"] = append(states, s.String())
-	}
-	return args, true
-}
-
-// putTime adds a time to arguments, if it is given.
-func putTime(args map[string]any, name string, ms *int64) {
-	if ms != nil {
-		args[name] = time.UnixMilli(*ms).UTC().Format("2006-01-02T15:04:05.000Z")
-	}
-}
-
-// parameters are arguments as those of a URL.
-func parameters(args map[string]any) url.Values {
-	out := url.Values{}
-	for name, v := range args {
-		switch v := v.(type) {
-		case []string:
-			out[name] = v
-		case string:
-			out.Set(name, v)
-		default:
-			text, _ := json.Marshal(v) // a number
-			out.Set(name, string(text))
-		}
-	}
-	return out
-}
-
 // fromTeam answers a command about one session of the team: what is the server's
 // name for it (events, trace, event-trace, read), tool what answers in text. ours
 // is false if the id is of this machine.
@@ -197,9 +148,9 @@ func (a *app) fromTeam(ctx context.Context, id, what, tool string, args map[stri
 	}
 	args["session_id"] = rest
 	if lines {
-		text, err := server.Lines(ctx, what, "", parameters(args))
+		text, err := server.Lines(ctx, what, team.Parameters(args))
 		if err != nil {
-			return true, teamFailure(server, err)
+			return true, server.Failure(err, 0)
 		}
 		return true, a.emit(string(text))
 	}
@@ -209,17 +160,9 @@ func (a *app) fromTeam(ctx context.Context, id, what, tool string, args map[stri
 	}
 	answer, err := server.Ask(ctx, team.Question{Tool: tool, Args: text})
 	if err != nil {
-		return true, teamFailure(server, err)
+		return true, server.Failure(err, 0)
 	}
 	return true, a.emitPainted(strings.TrimRight(answer.Text, "\n") + "\n")
-}
-
-// teamFailure is a failure of the team's server as one of a command.
-func teamFailure(server *team.Server, err error) error {
-	if code, ok := fault.Of(err); ok {
-		return fault.New(code, "%s", err.Error())
-	}
-	return fault.New(fault.Timeout, "%s", server.Excuse(err, 0))
 }
 
 // teamEvents lists the events of a team's session, or searches in them.
@@ -243,9 +186,9 @@ func (a *app) teamEvents(ctx context.Context, o eventsOptions, id, text string, 
 	}
 	rest, _ := team.Split(id)
 	args["session_id"] = rest
-	lines, err := server.Lines(ctx, "events", "", parameters(args))
+	lines, err := server.Lines(ctx, "events", team.Parameters(args))
 	if err != nil {
-		return true, teamFailure(server, err)
+		return true, server.Failure(err, 0)
 	}
 	for line := range strings.Lines(string(lines)) {
 		var l struct {
@@ -273,24 +216,17 @@ func (a *app) teamRecord(ctx context.Context, id string, seq int64) error {
 		_, err = a.fromTeam(ctx, id, "read", "", map[string]any{}, true)
 		return err
 	}
-	rest, _ := team.Split(id)
-	text, err := server.Lines(ctx, "read", "", parameters(map[string]any{"session_id": rest, "seq": seq}))
+	of, err := (&team.History{Server: server}).Session(query.Target{Key: session.Key{ID: session.ID(id)}})
 	if err != nil {
-		return teamFailure(server, err)
-	}
-	var w struct {
-		Native json.RawMessage `json:"native"`
-		Base64 []byte          `json:"native_base64"`
-	}
-	if err := json.Unmarshal(text, &w); err != nil {
 		return err
 	}
-	if w.Native != nil {
-		w.Base64 = w.Native
+	w, err := of.Read(ctx, seq, 0, 0)
+	if err != nil {
+		return err
 	}
 	if a.screen {
-		return a.emit(render.Escaped(string(w.Base64)))
+		return a.emit(render.Escaped(string(w.Event.Native)))
 	}
-	_, err = a.raw.Write(w.Base64)
+	_, err = a.raw.Write(w.Event.Native)
 	return err
 }

@@ -2,15 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/query"
-	"github.com/yorehq/yore/session"
 )
 
 // teamList begins to ask the team for the list of its sessions, while this machine
@@ -33,64 +30,9 @@ func (a *app) teamList(ctx context.Context, o listOptions, usual bool) (*asking,
 	if !usual {
 		args["limit"] = query.MaxLimit
 	}
-	putTime(args, "created_at_from", created.From)
-	putTime(args, "created_at_to", created.To)
+	team.PutTime(args, "created_at_from", created.From)
+	team.PutTime(args, "created_at_to", created.To)
 	return a.askTeam(ctx, o.scope, "list", args, true), nil
-}
-
-// sessionLine is a session in the server's JSON.
-type sessionLine struct {
-	ID          string        `json:"id"`
-	Agent       session.Agent `json:"agent"`
-	Title       string        `json:"title"`
-	TitleError  fault.Code    `json:"title_error"`
-	CreatedAt   string        `json:"created_at"`
-	ChangedAt   string        `json:"changed_at"`
-	Workspace   string        `json:"workspace"`
-	Events      int64         `json:"events"`
-	Origin      string        `json:"origin"`
-	AgentPreset string        `json:"agent_preset"`
-	Error       fault.Code    `json:"error"`
-	Masked      int           `json:"masked"`
-}
-
-// info is the session as this machine would know it. Whose child it is, is not in
-// a list.
-func (s *sessionLine) info() query.Info {
-	i := query.Info{Title: s.Title, TitleFail: s.TitleError, Events: s.Events, Fault: s.Error, Masked: s.Masked, Persisted: true}
-	i.Header = session.Header{
-		ID: session.ID(s.ID), Agent: s.Agent, CreatedAt: millis(s.CreatedAt), Cwd: s.Workspace, Origin: s.Origin, AgentPreset: s.AgentPreset,
-	}
-	i.Changed = millis(s.ChangedAt)
-	return i
-}
-
-// millis reads a time as the server prints it, in epoch milliseconds; 0 if it is none.
-func millis(text string) int64 {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-// teamSessions reads the lines of a list.
-func teamSessions(lines []byte) (all []query.Info, more bool) {
-	for line := range strings.Lines(string(lines)) {
-		var l struct {
-			sessionLine
-			Coverage *struct{} `json:"coverage"`
-			More     bool      `json:"more"`
-		}
-		switch {
-		case json.Unmarshal([]byte(line), &l) != nil:
-		case l.Coverage != nil:
-			more = l.More
-		case l.ID != "":
-			all = append(all, l.info())
-		}
-	}
-	return all, more
 }
 
 // emitTeamList prints the team's part of a list.
@@ -102,7 +44,7 @@ func (a *app) emitTeamList(q *asking, o listOptions, columns []column, compare f
 	if q.err != nil {
 		return a.emitTeam(q)
 	}
-	all, more := teamSessions(q.lines)
+	all, more := team.Sessions(q.lines)
 	if len(all) == 0 {
 		return a.emit("\n[team history, from " + q.server.Host() + ": no session]\n")
 	}
@@ -154,10 +96,10 @@ func (a *app) emitTeamListLines(q *asking, o listOptions, compare func(a, b quer
 		info query.Info
 	}
 	var rows []row
-	_, more := teamSessions(q.lines)
+	_, more := team.Sessions(q.lines)
 	a.noteOrder(more)
 	for line := range strings.Lines(string(q.lines)) {
-		if one, _ := teamSessions([]byte(line)); len(one) == 1 {
+		if one, _ := team.Sessions([]byte(line)); len(one) == 1 {
 			rows = append(rows, row{line, one[0]})
 		}
 	}
@@ -170,11 +112,15 @@ func (a *app) emitTeamListLines(q *asking, o listOptions, compare func(a, b quer
 	return a.emitTeamLines(q)
 }
 
-// beside says where the team's sessions are, for what shows this machine's alone;
-// "" without a team.
-func (a *app) beside() string {
-	if a.settings.team.url == "" {
-		return ""
+// teamHistory is the team's history for what shows it beside this machine's; nil:
+// there is none, or why says what keeps it away.
+func (a *app) teamHistory() (h *team.History, why string) {
+	server, err := a.teamServer()
+	switch {
+	case err != nil:
+		return nil, "This is the history of this machine; the team's is missing. " + fault.SafeText(err) + "."
+	case server == nil:
+		return nil, ""
 	}
-	return "This is the history of this machine. The team's: yore search, yore list and yore show."
+	return &team.History{Server: server, Name: a.settings.team.name}, ""
 }

@@ -3,91 +3,24 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"strings"
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/query"
-	"github.com/yorehq/yore/session"
 )
 
 // teamPage is how many passages of a team's session are asked for at a time: each
 // question has the server's deadline.
 const teamPage = 200
 
-// passageLine is a passage in the server's JSON.
-type passageLine struct {
-	Event struct {
-		Seq     int64  `json:"seq"`
-		Type    string `json:"type"`
-		Surface string `json:"surface"`
-		Time    string `json:"time"`
-	} `json:"event"`
-	Ordinal int64  `json:"ordinal"`
-	Role    string `json:"role"`
-	Tool    string `json:"tool"`
-	By      *int64 `json:"shadowed_by"`
-	Text    string `json:"text"`
-	Cut     bool   `json:"cut"`
-	Clipped bool   `json:"clipped"`
-	Masked  int    `json:"masked"`
-}
-
-func (l *passageLine) passage() query.Passage {
-	state, _ := session.ParseState(l.Event.Surface)
-	p := query.Passage{
-		Ordinal: l.Ordinal, Seq: l.Event.Seq, Type: l.Event.Type, Tool: l.Tool, Time: millis(l.Event.Time), State: state, By: -1,
-		Clipped: l.Clipped, Text: l.Text, Cut: l.Cut, Masked: l.Masked,
-	}
-	if l.By != nil {
-		p.By = *l.By
-	}
-	for _, r := range []query.Role{query.RoleFirstPrompt, query.RoleUser, query.RoleAssistant, query.RoleCall, query.RoleResult, query.RoleContext} {
-		if r.String() == l.Role {
-			p.Role = r
-		}
-	}
-	return p
-}
-
-// teamPiece is a piece of a team's session.
-type teamPiece struct {
-	info     query.Info
-	total    int64
-	passages []query.Passage
-}
-
 // teamPassages asks for a piece of a session.
-func (a *app) teamPassages(ctx context.Context, server *team.Server, id string, from int64, limit, points int) (t teamPiece, err error) {
-	lines, err := server.Lines(ctx, "show", "", parameters(map[string]any{"session_id": id, "event_seq_from": from, "limit": limit, "points": points}))
+func (a *app) teamPassages(ctx context.Context, server *team.Server, id string, from int64, limit, points int) (query.PassageList, error) {
+	lines, err := server.Lines(ctx, "show", team.Parameters(map[string]any{"session_id": id, "event_seq_from": from, "limit": limit, "points": points}))
 	if err != nil {
-		return t, teamFailure(server, err)
+		return query.PassageList{}, server.Failure(err, 0)
 	}
-	head := true
-	for line := range strings.Lines(string(lines)) {
-		if head {
-			var l struct {
-				Session  sessionLine `json:"session"`
-				Passages int64       `json:"passages"`
-			}
-			if err := json.Unmarshal([]byte(line), &l); err != nil || l.Session.ID == "" {
-				return t, fault.New(fault.ToolFailed, "the team's server did not answer as one")
-			}
-			t.info, t.total, head = l.Session.info(), l.Passages, false
-			continue
-		}
-		var l passageLine
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			return t, fault.New(fault.ToolFailed, "the team's server did not answer as one")
-		}
-		t.passages = append(t.passages, l.passage())
-	}
-	if head {
-		err = fault.New(fault.ToolFailed, "the team's server did not answer as one")
-	}
-	return t, err
+	return team.Piece(lines)
 }
 
 // showTeam shows a session of the team; ours is false if the id is of this machine.
@@ -112,15 +45,15 @@ func (a *app) showTeam(ctx context.Context, o showOptions, id string, passes fun
 	if err != nil {
 		return true, err
 	}
-	t.Info = first.info
+	t.Info = first.Info
 	shown, masked := 0, t.Info.Masked
 	return true, a.paged(ctx, o.direct || o.html || o.json, func() error {
-		form := a.form(o, t, first.total)
+		form := a.form(o, t, first.Total)
 		if err := form.head(); err != nil {
 			return err
 		}
 		for piece := first; ; {
-			for _, p := range piece.passages {
+			for _, p := range piece.Passages {
 				if p.Seq > o.to || o.limit > 0 && shown >= o.limit {
 					return form.foot(shown, masked)
 				}
@@ -132,15 +65,15 @@ func (a *app) showTeam(ctx context.Context, o showOptions, id string, passes fun
 					return err
 				}
 			}
-			n := len(piece.passages)
-			if n == 0 || piece.passages[n-1].Ordinal+1 >= piece.total {
+			n := len(piece.Passages)
+			if n == 0 || piece.Passages[n-1].Ordinal+1 >= piece.Total {
 				return form.foot(shown, masked)
 			}
-			from := piece.passages[n-1].Seq + 1
+			from := piece.Passages[n-1].Seq + 1
 			if piece, err = a.teamPassages(ctx, server, rest, from, teamPage, points); err != nil {
 				return err
 			}
-			if len(piece.passages) > 0 && piece.passages[0].Seq < from {
+			if len(piece.Passages) > 0 && piece.Passages[0].Seq < from {
 				return fault.New(fault.ToolFailed, "the team's server did not answer as one") // it would never end
 			}
 		}

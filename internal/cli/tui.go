@@ -94,11 +94,12 @@ func (a *app) tui(cmd *cobra.Command, o tuiOptions, text string) (err error) {
 	if err != nil {
 		return err
 	}
-	if beside := a.beside(); beside != "" {
+	others, beside := a.teamHistory()
+	if beside != "" {
 		a.note("%s", beside)
 	}
 	return tui.Run(cmd.Context(), tui.Options{
-		View: view, Refresh: h.Refresh, Resume: h.Resume, Pager: a.wholePager,
+		View: view, Team: others, Refresh: h.Refresh, Resume: h.Resume, Pager: a.wholePager,
 		Workspace: workspace, All: o.scope.all, Query: render.Line(text, query.MaxQuery), Agents: agentsOf(a.settings.sources),
 		Match: a.settings.match, Order: a.settings.order, Inherited: a.settings.inherited,
 		In: in, Out: a.raw, Environ: os.Environ(), Colours: a.colours(true), Theme: theme, Now: now,

@@ -28,8 +28,8 @@ func (a *app) webCommand() *cobra.Command {
 		Short: "Open a local page to search and read every session",
 		Long: `Web serves a page on this machine and opens it in your browser: search with
 facets, the timeline of a session, what replaced what, forks and subagents as a
-picture, and the exact record of every event. It shows every workspace, changes
-nothing, and ends with Ctrl-C.
+picture, and the exact record of every event. It shows every workspace, and the
+team's sessions where a server is configured; changes nothing, and ends with Ctrl-C.
 
 The page is served on 127.0.0.1 to whoever has the address that is printed: it
 holds a token. Other users of the machine do not get in without it.`,
@@ -57,8 +57,9 @@ func (a *app) web(ctx context.Context, o webOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	others, beside := a.teamHistory()
 	s, err := web.Listen(web.Options{
-		View: view, Resume: h.Resume, Zone: time.Local, Port: o.port, Match: a.settings.match, Order: a.settings.order, Logger: a.logger, Beside: a.beside(),
+		View: view, Resume: h.Resume, Zone: time.Local, Port: o.port, Match: a.settings.match, Order: a.settings.order, Logger: a.logger, Team: others, Beside: beside,
 		Index: func(ctx context.Context, progress func(done, total int)) error {
 			_, err := h.Refresh(ctx, session.Scope{All: true}, progress)
 			return err

@@ -244,6 +244,37 @@ func WindowJSON(w query.Window) []byte {
 	}{sessionOf(w.Info), eventOf(w.Entry), w.Event.Event.Reconstructed, native, coded, entriesOf(w.Before), entriesOf(w.After), w.Masked})
 }
 
+// RecordJSON is
+//
+//	{"session":{…},"event":{"seq","type","surface","time","text","masked"?},"reconstructed":bool,"native_base64","masked"?}
+//
+// with the event's exact bytes and its searchable text.
+func RecordJSON(w query.Window) []byte {
+	return encode(struct {
+		Session       sessionJSON `json:"session"`
+		Event         entryJSON   `json:"event"`
+		Reconstructed bool        `json:"reconstructed"`
+		Native        []byte      `json:"native_base64"`
+		Masked        int         `json:"masked,omitempty"` // credentials in the bytes, if any are masked
+	}{sessionOf(w.Info), entryOf(w.Entry), w.Event.Event.Reconstructed, w.Event.Native, w.Masked})
+}
+
+// ReplacementsJSON is
+//
+//	{"session":{…},"runs":[[first,last,by],…]}
+//
+// with the runs of events that were taken out of the model's context, ascending.
+func ReplacementsJSON(i query.Info, runs []query.Shadow) []byte {
+	list := [][3]int64{}
+	for _, r := range runs {
+		list = append(list, [3]int64{r.From, r.To, r.By})
+	}
+	return encode(struct {
+		Session sessionJSON `json:"session"`
+		Runs    [][3]int64  `json:"runs"`
+	}{sessionOf(i), list})
+}
+
 // CoverageJSON is
 //
 //	{"coverage":{"sessions","behind","unreadable","damaged"?,"clipped"?,"since"?,"stale":bool},"more":bool,"masked"?}

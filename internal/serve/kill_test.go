@@ -176,7 +176,7 @@ func TestKilledServer(t *testing.T) {
 		}
 	}
 	// Each is found once.
-	text, err := s.Lines(t.Context(), "search", "", map[string][]string{"query": {"linker"}, "limit": {"100"}})
+	text, err := s.Lines(t.Context(), "search", map[string][]string{"query": {"linker"}, "limit": {"100"}})
 	if err != nil {
 		t.Fatal(err)
 	}

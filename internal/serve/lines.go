@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,11 +22,13 @@ import (
 //
 //	GET /v1/search?query=…           as yore search
 //	GET /v1/list                     as yore list; of filters it knows created_at_from and created_at_to
-//	GET /v1/show?session_id=…        as yore show, in pieces: event_seq_from=… goes on, points=… cuts texts
+//	GET /v1/show?session_id=…        as yore show, in pieces: event_seq_from=… or passage_from=… goes on, points=… cuts texts
 //	GET /v1/events?session_id=…      as yore events; with query=… a search
 //	GET /v1/trace?session_id=…       as yore trace
 //	GET /v1/event-trace?session_id=…&seq=…
 //	GET /v1/read?session_id=…&seq=…&before=…&after=…
+//	GET /v1/record?session_id=…&seq=…        an event with its exact bytes
+//	GET /v1/replacements?session_id=…        who took which events out of the context
 //
 // limit=N bounds hits and entries (20); prefix=… is set before every session's id.
 var toolOf = map[string]string{
@@ -36,7 +39,7 @@ var toolOf = map[string]string{
 func (s *Server) lines(w http.ResponseWriter, r *http.Request, p Principal) {
 	what, q := r.PathValue("what"), r.URL.Query()
 	tool, known := toolOf[what]
-	if !known && what != "list" && what != "show" {
+	if !known && !slices.Contains([]string{"list", "show", "record", "replacements"}, what) {
 		http.NotFound(w, r)
 		return
 	}

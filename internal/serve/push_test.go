@@ -15,7 +15,7 @@ import (
 // read returns the bytes of an event as the server has them.
 func read(t *testing.T, s *team.Server, id, seq string) string {
 	t.Helper()
-	text, err := s.Lines(t.Context(), "read", "", map[string][]string{"session_id": {id}, "seq": {seq}})
+	text, err := s.Lines(t.Context(), "read", map[string][]string{"session_id": {id}, "seq": {seq}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func read(t *testing.T, s *team.Server, id, seq string) string {
 // found returns the ids of the sessions that a search finds, in order.
 func found(t *testing.T, s *team.Server, query string) (ids []string) {
 	t.Helper()
-	text, err := s.Lines(t.Context(), "search", "", map[string][]string{"query": {query}})
+	text, err := s.Lines(t.Context(), "search", map[string][]string{"query": {query}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestSessionsArePeoples(t *testing.T) {
 	if _, err := ada.pusher(r.server(r.mint("acme", "ada", []string{postgres.RightRead}, "/w"))).Run(t.Context(), nil); err == nil {
 		t.Error("sent with a token that may only read")
 	}
-	if _, err := r.server(r.mint("acme", "ada", []string{postgres.RightPush}, "/w")).Lines(t.Context(), "list", "", map[string][]string{}); err == nil {
+	if _, err := r.server(r.mint("acme", "ada", []string{postgres.RightPush}, "/w")).Lines(t.Context(), "list", map[string][]string{}); err == nil {
 		t.Error("read with a token that may only send")
 	}
 	// Nor does a token send to a workspace that it does not hold.

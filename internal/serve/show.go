@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"math"
 	"net/url"
 	"strconv"
 	"time"
@@ -13,8 +14,8 @@ import (
 	"github.com/yorehq/yore/session"
 )
 
-// What is asked about sessions without a search: their list, the events of one,
-// and one as a transcript.
+// What is asked about sessions without a search: their list, the events of one, one
+// as a transcript, and what else a page shows of it.
 
 // told returns what answers without a tool; nil: a tool does.
 func (t *seat) told(what string, q url.Values) func(context.Context, url.Values, int, prefixed) ([][]byte, error) {
@@ -25,6 +26,10 @@ func (t *seat) told(what string, q url.Values) func(context.Context, url.Values,
 		return t.shown
 	case what == "events" && !q.Has("query"):
 		return t.events
+	case what == "record":
+		return t.recorded
+	case what == "replacements":
+		return t.replacements
 	}
 	return nil
 }
@@ -96,20 +101,23 @@ func (t *seat) events(ctx context.Context, q url.Values, limit int, prefix prefi
 const (
 	shownBytes = 4 << 20
 	shownPage  = 20
+	rowPoints  = 400 // of texts that are no more than a row each,
+	rowPage    = 500 // so many are read at a time
 )
 
-// shown tells a piece of a session: its head, then passages from the first on
-// whose event is at event_seq_from or behind it, with up to points code points of
-// each text (negative: all).
+// shown tells a piece of a session: its head, then passages from the ordinal
+// passage_from on, or else from the first on whose event is at event_seq_from or
+// behind it, with up to points code points of each text (negative: all).
 func (t *seat) shown(ctx context.Context, q url.Values, limit int, prefix prefixed) (lines [][]byte, err error) {
-	from, points := int64(0), int64(-1)
-	for name, into := range map[string]*int64{"event_seq_from": &from, "points": &points} {
+	from, at, points := int64(0), int64(-1), int64(-1)
+	for name, into := range map[string]*int64{"event_seq_from": &from, "passage_from": &at, "points": &points} {
 		if q.Has(name) {
-			if *into, err = strconv.ParseInt(q.Get(name), 10, 32); err != nil {
+			if *into, err = strconv.ParseInt(q.Get(name), 10, 64); err != nil {
 				return nil, fault.New(fault.InvalidArgs, "%q is no whole number", name)
 			}
 		}
 	}
+	points = min(points, math.MaxInt32)
 	g, err := t.target(ctx, q.Get("session_id"))
 	if err != nil {
 		return nil, err
@@ -122,12 +130,17 @@ func (t *seat) shown(ctx context.Context, q url.Values, limit int, prefix prefix
 	if first.Total == 0 {
 		return lines, nil
 	}
-	at, err := g.OrdinalOf(ctx, from)
-	if err != nil {
-		return nil, err
+	if at < 0 {
+		if at, err = g.OrdinalOf(ctx, from); err != nil {
+			return nil, err
+		}
+	}
+	batch := shownPage
+	if points >= 0 && points <= rowPoints {
+		batch = rowPage // the texts are short however many there are
 	}
 	for size := 0; len(lines)-1 < limit && size < shownBytes && at < first.Total; {
-		page, err := g.Passages(ctx, at, int64(min(shownPage, limit-len(lines)+1)), int(points))
+		page, err := g.Passages(ctx, at, int64(min(batch, limit-len(lines)+1)), int(points))
 		if err != nil {
 			return nil, err
 		}
@@ -140,4 +153,37 @@ func (t *seat) shown(ctx context.Context, q url.Values, limit int, prefix prefix
 		}
 	}
 	return lines, nil
+}
+
+// recorded tells one event as its agent logged it, with its whole text: the exact
+// bytes, which the tool's JSON form does not keep.
+func (t *seat) recorded(ctx context.Context, q url.Values, _ int, prefix prefixed) ([][]byte, error) {
+	seq, err := strconv.ParseInt(q.Get("seq"), 10, 64)
+	if err != nil {
+		return nil, fault.New(fault.InvalidArgs, "%q is no whole number", "seq")
+	}
+	g, err := t.target(ctx, q.Get("session_id"))
+	if err != nil {
+		return nil, err
+	}
+	w, err := g.Read(ctx, seq, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	w.Info = prefix.info(w.Info)
+	return [][]byte{render.RecordJSON(w)}, nil
+}
+
+// replacements tells which events of a session were taken out of the model's
+// context, and by whom.
+func (t *seat) replacements(ctx context.Context, q url.Values, _ int, prefix prefixed) ([][]byte, error) {
+	g, err := t.target(ctx, q.Get("session_id"))
+	if err != nil {
+		return nil, err
+	}
+	info, runs, err := g.Replacements(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return [][]byte{render.ReplacementsJSON(prefix.info(info), runs)}, nil
 }

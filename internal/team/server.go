@@ -208,13 +208,14 @@ func (s *Server) Ask(ctx context.Context, q Question) (Answer, error) {
 
 // Lines asks one of the server's JSON forms (search, events, list, trace,
 // event-trace, read) and returns its lines, one object each, as the command line
-// prints them for the local history.
-func (s *Server) Lines(ctx context.Context, what, workspace string, query url.Values) ([]byte, error) {
+// prints them for the local history; also list, show, record and replacements. The
+// question is narrowed to workspaces as the server calls them, if any are named.
+func (s *Server) Lines(ctx context.Context, what string, query url.Values, workspaces ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	header := http.Header{}
-	if workspace != "" {
-		header.Set(NarrowHeader, url.QueryEscape(workspace))
+	for _, w := range workspaces {
+		header.Add(NarrowHeader, url.QueryEscape(w))
 	}
 	query.Set("prefix", Prefix)
 	return s.Do(ctx, http.MethodGet, "/v1/"+what, query, nil, header)

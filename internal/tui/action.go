@@ -12,7 +12,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/internal/render"
 	"github.com/yorehq/yore/query"
 )
@@ -30,7 +29,7 @@ func (m *Model) copy(what, text string) tea.Cmd {
 // resume shows and copies the command that takes a session up again.
 func (m *Model) resume(info query.Info) tea.Cmd {
 	command := ""
-	if m.o.Resume != nil {
+	if m.o.Resume != nil && !m.ofTeam(info.Header.Key()) {
 		command = m.o.Resume(info.Header)
 	}
 	if command == "" || strings.ContainsFunc(command, func(r rune) bool { return r < ' ' }) {
@@ -55,7 +54,7 @@ func (m *Model) page(t query.Target) tea.Cmd {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(m.desk.ctx)
-	p := &pager{cmd: cmd, write: func(w io.Writer) error { return transcript(ctx, m.view, t, w) }, cancel: cancel}
+	p := &pager{cmd: cmd, write: func(w io.Writer) error { return transcript(ctx, m, t, w) }, cancel: cancel}
 	return tea.Exec(p, func(err error) tea.Msg { return paged{err} })
 }
 
@@ -113,8 +112,8 @@ func (p *pager) Run() error {
 const transcriptPiece = 20
 
 // transcript writes a session's events with their whole texts, harmlessly.
-func transcript(ctx context.Context, v *authz.View, t query.Target, w io.Writer) error {
-	g, err := grant(ctx, v, t)
+func transcript(ctx context.Context, m *Model, t query.Target, w io.Writer) error {
+	g, err := m.told(ctx, t)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (m *Model) asked() asked { return asked{m.input.Value(), m.filters.key()} }
 // search asks for what is typed and chosen now, in place of what was asked before.
 func (m *Model) search() tea.Cmd {
 	if m.results.to == m.asked() && m.results.ready && m.results.err == nil {
-		return m.refreshIfOld()
+		return tea.Batch(m.askTeam(), m.refreshIfOld())
 	}
 	m.preview.clear()
 	return tea.Batch(m.ask(firstHits), m.refreshIfOld())
@@ -112,9 +112,9 @@ func (m *Model) ask(limit int) tea.Cmd {
 	to := m.asked()
 	m.results.begin(to, limit)
 	f, now := m.filters, m.o.Now()
-	return m.desk.ask(&m.results.job, func(ctx context.Context) (any, error) {
+	return tea.Batch(m.desk.ask(&m.results.job, func(ctx context.Context) (any, error) {
 		return search(ctx, m.view, to.query, &f, &m.o, limit, now)
-	})
+	}), m.askTeam())
 }
 
 // take hands an answer to whoever waits for it; nobody does when it is too late.
@@ -122,6 +122,9 @@ func (m *Model) take(a answer) tea.Cmd {
 	switch {
 	case m.results.job.waits(a):
 		m.results.settle(a)
+		return m.showPreview()
+	case m.results.team.job.waits(a):
+		m.results.settleTeam(a)
 		return m.showPreview()
 	case m.preview.job.waits(a):
 		m.preview.settle(a)

@@ -297,7 +297,7 @@ func (s *stage) runPager(cmd *exec.Cmd) error {
 	s.t.Helper()
 	s.m.o.Pager = func() *exec.Cmd { return cmd }
 	it := s.m.results.selected()
-	p := &pager{cmd: cmd, write: func(w io.Writer) error { return transcript(s.t.Context(), s.m.view, query.TargetOf(it.info.Header), w) }, cancel: func() {}}
+	p := &pager{cmd: cmd, write: func(w io.Writer) error { return transcript(s.t.Context(), s.m, query.TargetOf(it.info.Header), w) }, cancel: func() {}}
 	p.SetStdin(nil)
 	p.SetStdout(io.Discard)
 	p.SetStderr(io.Discard)

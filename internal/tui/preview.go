@@ -50,7 +50,12 @@ func (m *Model) showPreview() tea.Cmd {
 	m.preview.clear()
 	m.preview.of = of
 	return m.desk.ask(&m.preview.job, func(ctx context.Context) (any, error) {
-		return around(ctx, m.view, of.target, of.seq, sidePreview, of.text)
+		if m.ofTeam(of.target.Key) {
+			if err := rest(ctx, teamPause); err != nil {
+				return nil, err
+			}
+		}
+		return around(ctx, m, of.target, of.seq, sidePreview, of.text)
 	})
 }
 

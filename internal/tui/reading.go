@@ -114,8 +114,8 @@ type excerpt struct {
 
 // around reads the passages around the event at seq, or next to it: so many on
 // either side. The one in the middle is read whole.
-func around(ctx context.Context, v *authz.View, t query.Target, seq, side int64, text string) (any, error) {
-	g, err := grant(ctx, v, t)
+func around(ctx context.Context, m *Model, t query.Target, seq, side int64, text string) (any, error) {
+	g, err := m.told(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func around(ctx context.Context, v *authz.View, t query.Target, seq, side int64,
 }
 
 // piece is around by ordinal.
-func piece(ctx context.Context, g *authz.Grant, ordinal, side int64, text string) (excerpt, error) {
+func piece(ctx context.Context, g told, ordinal, side int64, text string) (excerpt, error) {
 	from := max(0, ordinal-side)
 	list, err := g.Passages(ctx, from, ordinal-from+side+1, aroundPoints)
 	if err != nil {
@@ -155,9 +155,22 @@ func piece(ctx context.Context, g *authz.Grant, ordinal, side int64, text string
 	return out, nil
 }
 
-// grant authorizes a session that an answer named.
-func grant(ctx context.Context, v *authz.View, t query.Target) (*authz.Grant, error) {
-	g, err := v.Session(ctx, t)
+// told is a session that is read: an *authz.Grant, or a session of the team, which
+// answers alike.
+type told interface {
+	Passages(ctx context.Context, from, n int64, points int) (query.PassageList, error)
+	OrdinalOf(ctx context.Context, seq int64) (int64, error)
+	SearchEvents(ctx context.Context, req query.EventSearch) (query.EventPage, error)
+	TraceEvent(ctx context.Context, seq int64) (query.Relations, error)
+	Trace(ctx context.Context) (authz.Lineage, error)
+}
+
+// told gives a session that an answer named, as far as it may be seen.
+func (m *Model) told(ctx context.Context, t query.Target) (told, error) {
+	if m.ofTeam(t.Key) {
+		return m.o.Team.Session(t)
+	}
+	g, err := m.view.Session(ctx, t)
 	if errors.Is(err, fault.Unauthorized) {
 		return nil, fault.New(fault.SessionNotFound, "the session %s is not there any more", render.Name(string(t.Key.ID)))
 	}

@@ -8,7 +8,6 @@ import (
 
 	"charm.land/bubbles/v2/key"
 
-	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/query"
 )
@@ -42,7 +41,7 @@ func (m *Model) openRelations(info query.Info, seq int64) tea.Cmd {
 	m.push(p)
 	target := query.TargetOf(info.Header)
 	return m.desk.ask(&p.load, func(ctx context.Context) (any, error) {
-		g, err := grant(ctx, m.view, target)
+		g, err := m.told(ctx, target)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +54,7 @@ func (m *Model) openRelations(info query.Info, seq int64) tea.Cmd {
 }
 
 // relatives puts the relations of an event in rows.
-func relatives(ctx context.Context, g *authz.Grant, r query.Relations) ([]relative, error) {
+func relatives(ctx context.Context, g told, r query.Relations) ([]relative, error) {
 	rows := []relative{{heading: "this event"}, {seq: r.Event.Seq}}
 	group := func(heading string, seqs []int64) {
 		if len(seqs) == 0 {
@@ -87,7 +86,7 @@ func relatives(ctx context.Context, g *authz.Grant, r query.Relations) ([]relati
 }
 
 // describe looks an event up in the index. Events without text have no row there.
-func describe(ctx context.Context, g *authz.Grant, row *relative) error {
+func describe(ctx context.Context, g told, row *relative) error {
 	ordinal, err := g.OrdinalOf(ctx, row.seq)
 	if err != nil || ordinal < 0 {
 		return onlyContext(err)

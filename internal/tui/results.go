@@ -43,17 +43,19 @@ type results struct {
 	to    asked // what the list answers, or will
 	limit int
 	found
+	mine  int  // how many of the items are this machine's; the team's follow
 	ready bool // found is the answer to what is asked
 	err   error
 	sel   int
 	top   int // first item that is shown
+	team  theirs
 }
 
 // begin notes that another question is asked: the old answer is gone, unless the
 // same is asked again.
 func (r *results) begin(to asked, limit int) {
 	if r.to != to || r.err != nil {
-		r.found, r.ready, r.err, r.sel, r.top = found{}, false, nil, 0, 0
+		r.found, r.mine, r.ready, r.err, r.sel, r.top = found{}, 0, false, nil, 0, 0
 	}
 	r.to, r.limit = to, limit
 }
@@ -66,6 +68,8 @@ func (r *results) settle(a answer) {
 	}
 	r.err, r.ready = a.err, true
 	r.found, _ = a.body.(found)
+	r.mine = len(r.items)
+	r.gather()
 	if was != nil {
 		for i := range r.items {
 			if query.TargetOf(r.items[i].info.Header) == query.TargetOf(was.info.Header) {
@@ -94,9 +98,10 @@ func (r *results) move(by int) bool {
 	return r.sel != before
 }
 
-// wantsMore reports whether the end is reached and there is more behind it.
+// wantsMore reports whether the end of this machine's hits is reached and there is
+// more behind it.
 func (r *results) wantsMore() bool {
-	return r.ready && r.more && r.sel == len(r.items)-1 && r.limit < mostHits
+	return r.ready && r.more && r.sel >= r.mine-1 && r.limit < mostHits
 }
 
 // search asks the corpus, as it is indexed.
@@ -144,7 +149,7 @@ func (r *results) view(width, height int, focused bool, s *scene) []line {
 	if height < 1 {
 		return nil
 	}
-	if !r.ready || len(r.items) == 0 {
+	if !r.ready || r.err != nil || len(r.items) == 0 {
 		return r.empty(width)
 	}
 	roomy := height >= 15
@@ -184,27 +189,13 @@ func (r *results) empty(width int) []line {
 	return []line{say(faint, " "+text)}
 }
 
-// firstPartial is where hits begin that hold only some of the words; the number
-// of items if there is none.
-func (r *results) firstPartial() int {
-	for i := range r.items {
-		if h := r.items[i].hit; h != nil && h.Partial {
-			return i
-		}
-	}
-	return len(r.items)
-}
-
 // rows is how many rows an item takes.
 func (r *results) rows(i int, roomy bool) int {
 	n := 2
 	if roomy && r.items[i].hit != nil {
 		n = 3
 	}
-	if i == r.firstPartial() {
-		n++
-	}
-	return n
+	return n + len(r.headings(i))
 }
 
 // block draws one item.
@@ -218,8 +209,8 @@ func (r *results) block(i, width int, roomy, focused bool, s *scene) []line {
 		}
 	}
 	var out []line
-	if i == r.firstPartial() {
-		out = append(out, say(faint, "── not literal: only some of the words ──").fit(width))
+	for _, text := range r.headings(i) {
+		out = append(out, quote(faint, text).fit(width))
 	}
 	when := it.info.Changed
 	if it.hit != nil {

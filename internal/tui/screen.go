@@ -163,10 +163,10 @@ func (m *Model) count() string {
 	if r.more {
 		more = "+"
 	}
-	if n := len(r.items); n != 1 || r.more {
-		return fmt.Sprintf("%d%s sessions", n, more)
+	if r.mine != 1 || r.more {
+		return fmt.Sprintf("%d%s sessions", r.mine, more) + r.team.count()
 	}
-	return "1 session"
+	return "1 session" + r.team.count()
 }
 
 // statusRow says where one is, and how complete the answers are.
@@ -178,6 +178,12 @@ func (m *Model) statusRow() line {
 		}
 	} else if m.filters.chosen[byType]+m.filters.chosen[byState] > 0 && strings.TrimSpace(m.input.Value()) == "" {
 		left = say(faint, "event type and state choose among hits: type a query")
+	}
+	if note := m.results.team.note(); note != "" && len(m.pages) == 0 {
+		if left.cells() > 0 {
+			left = join(left, say(faint, " · "))
+		}
+		left = join(left, quote(warning, note))
 	}
 	if note := maskedNote(m.masked()); note != "" {
 		if left.cells() > 0 {

@@ -52,7 +52,7 @@ func (m *Model) openSession(info query.Info, seq int64, text string) tea.Cmd {
 
 // hitsOf finds where in a session the query is.
 func hitsOf(ctx context.Context, m *Model, t query.Target, text string) (any, error) {
-	g, err := grant(ctx, m.view, t)
+	g, err := m.told(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +81,9 @@ func (p *sessionPage) goTo(m *Model, seq int64) tea.Cmd {
 	target, text := p.target, p.text
 	return m.desk.ask(&p.load, func(ctx context.Context) (any, error) {
 		if seq >= 0 {
-			return around(ctx, m.view, target, seq, sideEvents, text)
+			return around(ctx, m, target, seq, sideEvents, text)
 		}
-		g, err := grant(ctx, m.view, target)
+		g, err := m.told(ctx, target)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (p *sessionPage) extend(m *Model) tea.Cmd {
 	}
 	target, text := p.target, p.text
 	return m.desk.ask(&p.more, func(ctx context.Context) (any, error) {
-		g, err := grant(ctx, m.view, target)
+		g, err := m.told(ctx, target)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (p *sessionPage) expand(m *Model) tea.Cmd {
 	}
 	ordinal, target, text := one.Ordinal, p.target, p.text
 	return m.desk.ask(&p.whole, func(ctx context.Context) (any, error) {
-		g, err := grant(ctx, m.view, target)
+		g, err := m.told(ctx, target)
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func (m *Model) openTree(info query.Info) tea.Cmd {
 	m.push(p)
 	target := query.TargetOf(info.Header)
 	return m.desk.ask(&p.load, func(ctx context.Context) (any, error) {
-		g, err := grant(ctx, m.view, target)
+		g, err := m.told(ctx, target)
 		if err != nil {
 			return nil, err
 		}

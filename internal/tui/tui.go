@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/yorehq/yore/authz"
+	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
 )
@@ -27,7 +28,8 @@ const (
 
 // Options are what the screens need of their surroundings.
 type Options struct {
-	View *authz.View // the owner's
+	View *authz.View   // the owner's
+	Team *team.History // answers beside View; nil: there is no team
 
 	// Refresh brings a scope up to date; yore.History.Refresh.
 	Refresh func(ctx context.Context, scope session.Scope, progress func(done, total int)) (session.Coverage, error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
 )
@@ -25,7 +26,9 @@ import (
 // An agent and an id are what a log says: any bytes. One that is made of harmless
 // characters stands as it is, any other as "~" and its base64. Where several
 // workspaces have a session of one key, ?in= names the workspace by the
-// beginning of a hash; without it the page asks which one is meant.
+// beginning of a hash; without it the page asks which one is meant. Ids of the
+// team's sessions begin with "team:"; ?in= has their workspace itself, since only
+// the server knows which there are.
 
 // encode makes one segment of a path from any text.
 func encode(text string) string {
@@ -59,12 +62,23 @@ func within(workspace string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// teamWithin is what ?in= begins with for a session of the team.
+const teamWithin = "w-"
+
+// inside names the workspace of a session in a query.
+func inside(h session.Header) string {
+	if team.Ours(h.Key()) {
+		return teamWithin + base64.RawURLEncoding.EncodeToString([]byte(h.Cwd))
+	}
+	return within(h.Cwd)
+}
+
 // link names a page of a session, below its path ("" is the session itself).
 func link(h session.Header, below string, values url.Values) string {
 	if values == nil {
 		values = url.Values{}
 	}
-	values.Set("in", within(h.Cwd))
+	values.Set("in", inside(h))
 	path := sessionPath(h.Key())
 	if below != "" {
 		path += "/" + below
@@ -90,14 +104,36 @@ func (c *choice) Error() string {
 	return fmt.Sprintf("%d workspaces have this session", len(c.headers))
 }
 
+// told is a session that pages show: an *authz.Grant, or a session of the team,
+// which answers alike.
+type told interface {
+	Header() session.Header
+	Replacements(ctx context.Context) (query.Info, []query.Shadow, error)
+	Passages(ctx context.Context, from, n int64, points int) (query.PassageList, error)
+	OrdinalOf(ctx context.Context, seq int64) (int64, error)
+	SearchEvents(ctx context.Context, req query.EventSearch) (query.EventPage, error)
+	Read(ctx context.Context, seq, before, after int64) (query.Window, error)
+	TraceEvent(ctx context.Context, seq int64) (query.Relations, error)
+	Trace(ctx context.Context) (authz.Lineage, error)
+}
+
 // target finds the one session that a path and ?in= name.
-func target(ctx context.Context, v *authz.View, agent, id, in string) (*authz.Grant, error) {
+func (s *Server) target(ctx context.Context, v *authz.View, agent, id, in string) (told, error) {
 	a, okAgent := decode(agent)
 	i, okID := decode(id)
 	if !okAgent || !okID || i == "" {
 		return nil, fmt.Errorf("%w: no such address", fault.SessionNotFound)
 	}
-	grants, err := v.Targets(ctx, session.Key{Agent: session.Agent(a), ID: session.ID(i)})
+	key := session.Key{Agent: session.Agent(a), ID: session.ID(i)}
+	if s.Team != nil && team.Ours(key) {
+		coded, named := strings.CutPrefix(in, teamWithin)
+		workspace, err := base64.RawURLEncoding.Strict().DecodeString(coded)
+		if in != "" && !named || err != nil {
+			return nil, fmt.Errorf("%w: no such address", fault.SessionNotFound)
+		}
+		return s.Team.Session(query.Target{Key: key, Workspace: string(workspace)})
+	}
+	grants, err := v.Targets(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (p *pages) describe(ctx context.Context, o *opened, seq int64, asked string
 	if err != nil {
 		return nil, err
 	}
-	head := o.grant.Header()
+	head := o.head
 	out := &panel{
 		Seq: seq, Type: render.Line(w.Entry.Type, 100), State: w.Entry.State.String(), Time: w.Entry.Time,
 		Points: int64(utf8.RuneCountInString(w.Entry.Text)), Bytes: len(w.Event.Native), Reconstructed: w.Event.Event.Reconstructed,
@@ -134,7 +134,7 @@ func (p *pages) event(ctx context.Context, r *http.Request, read func(*opened, i
 		if err == nil {
 			err = read(o, seq)
 		}
-		if code, _ := fault.Of(err); look || code != fault.Persistence && code != fault.CorruptSession {
+		if code, _ := fault.Of(err); look || p.asksTeam(r) || code != fault.Persistence && code != fault.CorruptSession {
 			return err
 		}
 	}

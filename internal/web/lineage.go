@@ -119,7 +119,7 @@ type lineagePage struct {
 func (p *pages) lineage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
-	g, err := target(ctx, p.View, r.PathValue("agent"), r.PathValue("id"), r.URL.Query().Get("in"))
+	g, err := p.target(ctx, p.View, r.PathValue("agent"), r.PathValue("id"), r.URL.Query().Get("in"))
 	if err != nil {
 		p.fail(w, r, err)
 		return
@@ -130,6 +130,9 @@ func (p *pages) lineage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	head := g.Header()
+	if p.asksTeam(r) {
+		head = l.Target.Header
+	}
 	out := lineagePage{
 		top:  top{"Lineage of " + render.Line(titleOf(l.Target), 70), "session", ""},
 		Info: l.Target, Path: link(head, "", nil), Kin: kinship(head), Resume: p.resume(head),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
+	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
 )
@@ -39,6 +40,7 @@ func (s *Server) routes() (http.Handler, error) {
 		"visible": visible,
 		"agent":   agentClass,
 		"inc":     func(n int64) int64 { return n + 1 },
+		"ours":    func(h session.Header) bool { return team.Ours(h.Key()) && s.Team != nil },
 		"depth":   func(n int) int { return min(n, 12) },
 		"choose":  func(h session.Header, rest string) string { return link(h, rest, nil) },
 	}).ParseFS(files, "pages/*.html")
@@ -50,6 +52,9 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", p.overview)
 	mux.HandleFunc("GET /search", p.search)
 	mux.HandleFunc("GET /progress", p.progress)
+	if s.Team != nil {
+		mux.HandleFunc("GET /team", p.team)
+	}
 	mux.HandleFunc("GET /a/{name}", p.asset)
 	const at = "GET /s/{agent}/{id}"
 	mux.HandleFunc(at, p.session)
@@ -180,6 +185,9 @@ func (p *pages) json(w http.ResponseWriter, r *http.Request, v any) {
 // resume is the command that goes on with a session. One that a terminal would
 // not take for what it looks like is not shown.
 func (s *Server) resume(h session.Header) string {
+	if s.Team != nil && team.Ours(h.Key()) {
+		return "" // it is no session of this machine
+	}
 	if command := s.Resume(h); visible(command) == command && !strings.Contains(command, "\n") {
 		return command
 	}

@@ -198,6 +198,8 @@ type results struct {
 	Busy     bool
 	Orders   []choiceOf
 	Matching []choiceOf
+	Team     string // the address of the team's part; "": there is no team
+	Host     string // of the team's server
 }
 
 func (p *pages) search(w http.ResponseWriter, r *http.Request) {
@@ -219,6 +221,9 @@ func (p *pages) search(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		p.fail(w, r, err)
 		return
+	}
+	if p.Team != nil {
+		out.Team, out.Host = teamLink(a.values()), p.Team.Server.Host()
 	}
 	if a.narrowed() {
 		out.Clear = searchLink((&ask{Text: a.Text, Order: a.Order, Match: a.Match}).values())
@@ -367,7 +372,7 @@ func (p *pages) listed(ctx context.Context, out *results, f query.SessionSearch)
 	}
 	looked()
 	for _, i := range list.Sessions {
-		out.Literal = append(out.Literal, hit{Info: i, Link: link(i.Header, "", nil), Parent: kinship(i.Header), Resume: p.resume(i.Header)})
+		out.Literal = append(out.Literal, p.listedHit(i))
 	}
 	if list.Next != "" && out.Ask.Limit < mostHits {
 		values := out.Ask.values()

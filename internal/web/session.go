@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
 	"github.com/yorehq/yore/internal/render"
+	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
 )
@@ -75,7 +77,8 @@ func speaker(r query.Role) (who, class string) {
 
 // open is a session that a request names, as the index has it.
 type opened struct {
-	grant *authz.Grant
+	grant told
+	head  session.Header // to address with
 	info  query.Info
 	runs  []query.Shadow
 	took  map[int64][]query.Shadow // by who took them out
@@ -90,25 +93,34 @@ func (p *pages) open(ctx context.Context, r *http.Request, look bool) (*opened, 
 	}
 	o, err := p.openAs(ctx, v, r)
 	// A session that the index has not heard of is looked for.
-	if code, _ := fault.Of(err); code == fault.SessionNotFound && !look {
+	if code, _ := fault.Of(err); code == fault.SessionNotFound && !look && !p.asksTeam(r) {
 		o, err = p.openAs(ctx, p.View, r)
 	}
 	return o, err
 }
 
 func (p *pages) openAs(ctx context.Context, v *authz.View, r *http.Request) (*opened, error) {
-	g, err := target(ctx, v, r.PathValue("agent"), r.PathValue("id"), r.URL.Query().Get("in"))
+	g, err := p.target(ctx, v, r.PathValue("agent"), r.PathValue("id"), r.URL.Query().Get("in"))
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{grant: g, took: map[int64][]query.Shadow{}}
+	o := &opened{grant: g, head: g.Header(), took: map[int64][]query.Shadow{}}
 	if o.info, o.runs, err = g.Replacements(ctx); err != nil {
 		return nil, err
+	}
+	if team.Ours(o.head.Key()) {
+		o.head = o.info.Header // the rest of it is in the server's answer
 	}
 	for _, s := range o.runs {
 		o.took[s.By] = append(o.took[s.By], s)
 	}
 	return o, nil
+}
+
+// asksTeam reports whether a request is about a session of the team.
+func (p *pages) asksTeam(r *http.Request) bool {
+	id, _ := decode(r.PathValue("id"))
+	return p.Team != nil && team.Ours(session.Key{ID: session.ID(id)})
 }
 
 // sessionPage is the page of a session, or of one of its events.
@@ -142,9 +154,9 @@ func (p *pages) session(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	head := o.grant.Header()
+	head := o.head
 	out := sessionPage{
-		top: top{render.Line(titleOf(o.info), 80), "session", ""}, Info: o.info, Path: sessionPath(head.Key()), In: within(head.Cwd),
+		top: top{render.Line(titleOf(o.info), 80), "session", ""}, Info: o.info, Path: sessionPath(head.Key()), In: inside(head),
 		Kin: kinship(head), Resume: p.resume(head), Lineage: link(head, "lineage", nil), At: -1, Seq: -1,
 		Find: strings.TrimSpace(r.URL.Query().Get("q")), Notes: notes(session.Coverage{}, o.info.Masked),
 	}
@@ -210,7 +222,7 @@ func (p *pages) parent(ctx context.Context, h session.Header) (string, error) {
 
 // row makes the page's form of a passage.
 func (o *opened) row(p query.Passage, total int64, asked string, on int64) row {
-	head := o.grant.Header()
+	head := o.head
 	out := row{
 		Passage: p, Tool: render.Line(p.Tool, 60), State: p.State.String(), Total: total, By: p.By,
 		Text: marked(render.Line(p.Text, 0), asked), Link: eventLink(head, p.Seq), On: p.Seq == on,
@@ -399,6 +411,7 @@ func (p *pages) find(w http.ResponseWriter, r *http.Request) {
 	for _, h := range page.Hits {
 		out.Seqs = append(out.Seqs, h.Seq)
 	}
+	slices.Sort(out.Seqs)
 	out.More = page.More
 	p.json(w, r, out)
 }

@@ -1,7 +1,8 @@
 // Package web owns the local page: search, timeline, lineage and overview of a
 // corpus in the browser of the person whose history it is.
 //
-// It serves one View on the loopback address, to whoever shows the token that
+// It serves one View, and the team's history beside it where there is one, on the
+// loopback address, to whoever shows the token that
 // was made at the start, and answers GET and HEAD only. Whatever comes from a
 // session reaches a page as text: pages are html/template, scripts are files of
 // this package and put text into a page as text, and the headers of every answer
@@ -28,6 +29,7 @@ import (
 
 	"github.com/yorehq/yore/authz"
 	"github.com/yorehq/yore/fault"
+	"github.com/yorehq/yore/internal/team"
 	"github.com/yorehq/yore/query"
 	"github.com/yorehq/yore/session"
 )
@@ -45,8 +47,12 @@ type Options struct {
 	// the first search does it.
 	Index func(ctx context.Context, progress func(done, total int)) error
 
-	// Beside says what is not on the page although it might be looked for there; ""
-	// is nothing.
+	// Team answers beside View, on searches and lists, and shows its sessions; nil:
+	// there is no team. It is asked by this process: a browser speaks with nobody else.
+	Team *team.History
+
+	// Beside says why something is not on the page although it might be looked for
+	// there; "" is nothing.
 	Beside string
 
 	Logger *slog.Logger // nil discards; never told a token

@@ -1,6 +1,7 @@
 // Results while typing: the page of the search is fetched and its parts put in
 // the place of the old ones. A newer keystroke ends the older search, and an
-// answer to another question is never shown.
+// answer to another question is never shown. The team's part comes behind: this
+// machine's results wait for nobody.
 import { load, say, typing } from "./page.js";
 
 const form = document.getElementById("ask");
@@ -9,6 +10,8 @@ let running = null;
 let waiting = 0;
 let again = 0;
 let asked = address();
+let asking = null; // the team
+let later = 0;
 
 function address() {
   const v = new URLSearchParams();
@@ -28,10 +31,13 @@ async function search(to, keep) {
     const page = await load(to, mine.signal);
     if (mine !== running) return;
     const focus = document.activeElement?.id;
+    const before = document.getElementById("team");
     for (const id of ["facets", "results"]) {
       const fresh = page.getElementById(id);
       if (fresh) document.getElementById(id).replaceWith(document.importNode(fresh, true));
     }
+    const now = document.getElementById("team");
+    if (now && before?.dataset.said && before.dataset.from === now.dataset.from) now.replaceWith(before);
     if (focus && document.activeElement?.id !== focus) document.getElementById(focus)?.focus();
     document.title = page.title;
     if (!keep) history.replaceState(null, "", to);
@@ -51,7 +57,31 @@ async function search(to, keep) {
 function settle(to) {
   const r = document.getElementById("results");
   say(r.dataset.said);
+  clearTimeout(later);
+  asking?.abort();
+  const at = document.getElementById("team");
+  if (at?.dataset.said) told(at);
+  else if (at) later = setTimeout(team, 250, at);
   if (r.dataset.behind === "true") again = setTimeout(search, 1000, to, true);
+}
+
+// team fetches the team's part of what is shown.
+async function team(at) {
+  asking = new AbortController();
+  document.getElementById("team-said").textContent = " …";
+  try {
+    const part = (await load(at.dataset.from, asking.signal)).getElementById("team-part");
+    if (!at.isConnected || !part) return;
+    at.querySelector("#team-part").replaceWith(document.importNode(part, true));
+    at.dataset.said = part.dataset.said;
+    told(at);
+  } catch (e) {
+    if (e.name !== "AbortError") document.getElementById("team-said").textContent = ": missing";
+  }
+}
+
+function told(at) {
+  document.getElementById("team-said").textContent = ": " + at.dataset.said;
 }
 
 function soon(ms) {
