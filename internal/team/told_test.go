@@ -132,7 +132,9 @@ func TestHistory(t *testing.T) {
 		}
 		return all
 	}
-	in := func(w ...string) query.SessionFilter { return query.SessionFilter{Scope: session.Scope{All: w == nil, Workspaces: w}} }
+	in := func(w ...string) query.SessionFilter {
+		return query.SessionFilter{Scope: session.Scope{All: w == nil, Workspaces: w}}
+	}
 	for _, c := range []struct {
 		what string
 		got  []string

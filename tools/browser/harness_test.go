@@ -34,12 +34,18 @@ type site struct {
 // the test, by the signal of Ctrl-C.
 func serve(t *testing.T, roots ...string) *site {
 	t.Helper()
+	return serveWith(t, nil, roots...)
+}
+
+// serveWith is serve with settings, NAME=VALUE each.
+func serveWith(t *testing.T, settings []string, roots ...string) *site {
+	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.Command(program, "web", "--no-open")
-	cmd.Env = []string{
-		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC",
-		"YORE_ROOTS=" + strings.Join(roots, string(os.PathListSeparator)), "YORE_INDEX=" + filepath.Join(dir, "index"),
-	}
+	cmd.Env = append(settings[:len(settings):len(settings)],
+		"HOME="+dir, "PATH="+os.Getenv("PATH"), "TZ=UTC",
+		"YORE_ROOTS="+strings.Join(roots, string(os.PathListSeparator)), "YORE_INDEX="+filepath.Join(dir, "index"),
+	)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -200,6 +200,15 @@ screen after-pager
 keys q
 ends 0
 
+# --- a team's server that is gone: this machine's sessions, and what is missing
+printf 'a-token\n' >"$scratch/token" && chmod 600 "$scratch/token"
+start 110 24 YORE_TEAM_URL=http://127.0.0.1:1 YORE_TEAM_TOKEN_FILE="$scratch/token"
+yore -w /srv/code/alpha linker
+has 'cannot be reached'
+screen team-gone
+keys C-c
+ends 0
+
 # --- what the terminal can show: colours by background, or none
 coloured() { t capture-pane -e -p -t main | grep -oE $'\e\\[[0-9;:]*[34]8[;:][0-9;:]*m' | sort -u; }
 for theme in dark light; do
