@@ -309,6 +309,8 @@ func storedOf(ctx context.Context, tx pgx.Tx, key int64, which ingest.StoredLook
 		}
 	case which.Naming:
 		where += ` AND naming`
+	case which.Unrelated:
+		return nil, nil // no families are found out about here
 	case which.Sources != nil:
 		hashes := make([]int64, len(which.Sources))
 		for i, s := range which.Sources {
@@ -316,6 +318,10 @@ func storedOf(ctx context.Context, tx pgx.Tx, key int64, which ingest.StoredLook
 		}
 		where, args = where+` AND source_hash = ANY ($2)`, append(args, hashes)
 		passes = func(s *ingest.Stored) bool { return slices.Contains(which.Sources, s.Source) }
+	}
+	if which.After > 0 {
+		args = append(args, which.After)
+		where += fmt.Sprintf(` AND num > $%d`, len(args))
 	}
 	rows, err := tx.Query(ctx, `SELECT num, rest FROM yore.session`+where+` ORDER BY num`, args...)
 	if err != nil {
@@ -325,7 +331,7 @@ func storedOf(ctx context.Context, tx pgx.Tx, key int64, which ingest.StoredLook
 	var data pgtype.DriverBytes
 	_, err = pgx.ForEachRow(rows, []any{&num, &data}, func() error {
 		s, err := unpackRest(num, data)
-		if err == nil && passes(&s) {
+		if err == nil && passes(&s) && (which.Most == 0 || len(all) < which.Most) {
 			all = append(all, s)
 		}
 		return err

@@ -66,10 +66,13 @@ func CheckBefore(f io.ReaderAt, offset int64) (uint64, error) {
 	h := fnv.New64a()
 	head := min(offset, checkBytes)
 	tail := max(head, offset-checkBytes)
-	for _, part := range [][2]int64{{0, head}, {tail, offset}} {
-		if _, err := io.Copy(h, io.NewSectionReader(f, part[0], part[1]-part[0])); err != nil {
+	part := make([]byte, head)
+	for _, at := range [...]struct{ from, bytes int64 }{{0, head}, {tail, offset - tail}} {
+		n, err := f.ReadAt(part[:at.bytes], at.from)
+		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
 		}
+		h.Write(part[:n])
 	}
 	return h.Sum64(), nil
 }

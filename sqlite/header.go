@@ -142,6 +142,7 @@ const (
 	markDivided
 	markUnnamed
 	markNaming // it has titles for others, or one from another
+	markUnrelated
 )
 
 func marksOf(s *ingest.Stored) (set int64) {
@@ -150,7 +151,7 @@ func marksOf(s *ingest.Stored) (set int64) {
 		is   bool
 		mark int64
 	}{
-		{g.Alone, markAlone}, {g.Unsound, markUnsound}, {g.Damaged, markDamaged}, {g.Divided, markDivided}, {g.Unnamed, markUnnamed},
+		{g.Alone, markAlone}, {g.Unsound, markUnsound}, {g.Damaged, markDamaged}, {g.Divided, markDivided}, {g.Unnamed, markUnnamed}, {g.Unrelated, markUnrelated},
 		{len(s.Naming.Claims) > 0 || s.Naming.Name != nil, markNaming},
 	} {
 		if m.is {
@@ -236,7 +237,7 @@ func (r row) storedRow() (s ingest.Stored) {
 	s.Source, s.Position.Stamp = r.text(at.next(1)), r.stamp(at.next(stampWidth))
 	at.next(1) // sum
 	set := r.int(at.next(1))
-	s.Alone, s.Divided = set&markAlone != 0, set&markDivided != 0
+	s.Alone, s.Divided, s.Unrelated = set&markAlone != 0, set&markDivided != 0, set&markUnrelated != 0
 	s.Clipped = r.int(at.next(1))
 	s.Header, s.Fork = r.header(at.next(headerWidth)), r.fork(at.next(forkWidth))
 	s.Events, s.Provisional = r.int(at.next(1)), r.int(at.next(1))
@@ -271,7 +272,11 @@ const mostSources = 256
 func (c *conn) stored(ctx context.Context, which ingest.StoredLookup) ([]ingest.Stored, error) {
 	var all []ingest.Stored
 	ask := func(where string, args ...any) error {
-		return c.rowsOf(ctx, `SELECT `+storedColumns+` FROM sessions`+where+` ORDER BY num`, func(r row) error {
+		rest := ` ORDER BY num`
+		if which.After > 0 || which.Most > 0 {
+			rest, args = ` AND num > ? ORDER BY num LIMIT ?`, append(args, which.After, cmp.Or(which.Most, -1))
+		}
+		return c.rowsOf(ctx, `SELECT `+storedColumns+` FROM sessions`+where+rest, func(r row) error {
 			all = append(all, r.storedRow())
 			return nil
 		}, args...)
@@ -285,8 +290,10 @@ func (c *conn) stored(ctx context.Context, which ingest.StoredLookup) ([]ingest.
 		err = ask(` WHERE source >= ? AND source < ?`, low, low[:len(low)-1]+"0") // "0" comes after "/"
 	case which.Naming:
 		err = ask(` WHERE marks & 32 <> 0`)
+	case which.Unrelated:
+		err = ask(` WHERE marks & 64 <> 0`)
 	case which.Sources == nil:
-		err = ask("")
+		err = ask(` WHERE true`)
 	default:
 		for some := range slices.Chunk(which.Sources, mostSources) {
 			var q conditions
@@ -323,7 +330,7 @@ func (r row) glance() ingest.Glance {
 	g := ingest.Glance{Num: r.int(at.next(1)), Source: r.text(at.next(1)), Stamp: r.stamp(at.next(stampWidth)), Sum: r.uint64(at.next(1))}
 	set := r.int(at.next(1))
 	g.Alone, g.Divided = set&markAlone != 0, set&markDivided != 0
-	g.Unnamed = set&markUnnamed != 0
+	g.Unnamed, g.Unrelated = set&markUnnamed != 0, set&markUnrelated != 0
 	g.Unsound, g.Damaged = set&markUnsound != 0, set&markDamaged != 0
 	g.Clipped = r.int(at.next(1))
 	g.Fork = r.fork(at.next(forkWidth))

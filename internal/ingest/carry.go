@@ -25,7 +25,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 		if p.slices > 0 && n == p.slices {
 			return nil
 		}
-		done := 0
+		done, unrelated := 0, false
 		var forks map[session.Key]Fork
 		err := in.Shards.Write(ctx, p.workspace, func(w Writer) error {
 			sl, err := in.open(ctx, w, share)
@@ -33,6 +33,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 				return err
 			}
 			done, forks = 0, sl.forks
+			defer func() { unrelated = sl.unrelated }()
 			if err := in.stillForgets(p); err != nil {
 				return err
 			}
@@ -69,11 +70,17 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 			p.unnamed = p.unnamed || j.found.Unnamed
 		}
 		left = left[done:]
+		p.unrelated = p.unrelated || unrelated
 		progress(len(p.jobs) - len(left))
 		if err := in.passForks(ctx, p.workspace, forks); err != nil {
 			return err
 		}
 		share = min(2*share, sliceBytes)
+	}
+	if p.unrelated {
+		if err := in.relateLarge(ctx, p); err != nil {
+			return err
+		}
 	}
 	if p.unnamed {
 		return in.seekNames(ctx, p)
@@ -83,7 +90,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 
 // open begins a transaction's work.
 func (in *Ingester) open(ctx context.Context, w Writer, share int64) (*slice, error) {
-	sl := &slice{in: in, w: w, start: time.Now(), share: share, held: map[int64]*Stored{}, forks: map[session.Key]Fork{}}
+	sl := &slice{in: in, w: w, start: time.Now(), share: share, held: map[int64]*Stored{}, forks: map[session.Key]Fork{}, large: map[string]bool{}}
 	named, err := sl.load(ctx, StoredLookup{Naming: true})
 	sl.names = namesOf(named)
 	return sl, err

@@ -52,7 +52,7 @@ type Options struct {
 // use; several processes may run one on the same index.
 type Ingester struct {
 	Options
-	work struct{ bytes, files, folders, identified, listed, read atomic.Int64 }
+	work struct{ bytes, files, folders, identified, listed, read, compared atomic.Int64 }
 
 	discovering sync.Mutex
 
@@ -69,6 +69,7 @@ type Work struct {
 	Identified int64 // files opened for their header
 	Listed     int64 // shelves listed
 	Read       int64 // sessions read, or read on
+	Compared   int64 // logs read to be compared with others
 }
 
 // New makes an Ingester.
@@ -88,7 +89,7 @@ func New(o Options) *Ingester {
 
 // Work returns what has been done so far.
 func (in *Ingester) Work() Work {
-	return Work{in.work.bytes.Load(), in.work.files.Load(), in.work.folders.Load(), in.work.identified.Load(), in.work.listed.Load(), in.work.read.Load()}
+	return Work{in.work.bytes.Load(), in.work.files.Load(), in.work.folders.Load(), in.work.identified.Load(), in.work.listed.Load(), in.work.read.Load(), in.work.compared.Load()}
 }
 
 // Refresh brings a scope up to date, newest sessions first, committing as it

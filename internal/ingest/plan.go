@@ -35,7 +35,8 @@ type plan struct {
 
 	forgot uint64 // the state of the list of forgotten sessions
 
-	unnamed bool // titles for other sessions wait for being looked up
+	unnamed   bool // titles for other sessions wait for being looked up
+	unrelated bool // large families wait for being related
 
 	file  string           // the file that only is a part of
 	ends  map[string]int64 // of parts: where they end in their files
@@ -125,6 +126,7 @@ func (in *Ingester) plan(ctx context.Context, workspace string, only *session.Ke
 			p.dropped = append(p.dropped, judged[i].Source)
 		}
 		p.unnamed = p.unnamed || judged[i].Unnamed
+		p.unrelated = p.unrelated || judged[i].Unrelated
 	}
 	p.parts = len(p.dropped) > 0 && in.isDivided(rows, judged)
 	slices.SortStableFunc(p.jobs, func(a, b *job) int { return cmp.Compare(b.stamp.ModTime, a.stamp.ModTime) })

@@ -196,42 +196,48 @@ func (f Fork) Apply(h session.Header) session.Header {
 	return h
 }
 
-// StoredLookup chooses sessions of a shard. At most one field is set; the zero
-// value is every session.
+// StoredLookup chooses sessions of a shard. Of the fields before After at most one
+// is set; the zero value is every session.
 type StoredLookup struct {
-	Sources []string // of these
-	Root    string   // those whose first event has this native id
-	PartsOf string   // of the parts of this file
-	Naming  bool     // those that have titles for others, or one from another
+	Sources   []string // of these
+	Root      string   // those whose first event has this native id
+	PartsOf   string   // of the parts of this file
+	Naming    bool     // those that have titles for others, or one from another
+	Unrelated bool     // see Stored
+
+	After int64 // those with a greater number
+	Most  int   // no more than so many; 0: all
 }
 
 // Glance is as much of a stored session as a look at an unchanged log needs.
 type Glance struct {
-	Num     int64
-	Source  string
-	Fork    Fork
-	Stamp   reader.Stamp
-	Sum     uint64 // see Stored.Sum
-	Alone   bool
-	Divided bool  // see Stored
-	Unnamed bool  // it has titles for others that have not been looked up
-	Unsound bool  // it has a problem
-	Damaged bool  // its log ends before damage, and more lies behind it
-	Clipped int64 // how many of its texts are longer than what is searchable
+	Num       int64
+	Source    string
+	Fork      Fork
+	Stamp     reader.Stamp
+	Sum       uint64 // see Stored.Sum
+	Alone     bool
+	Divided   bool  // see Stored
+	Unnamed   bool  // it has titles for others that have not been looked up
+	Unrelated bool  // see Stored
+	Unsound   bool  // it has a problem
+	Damaged   bool  // its log ends before damage, and more lies behind it
+	Clipped   int64 // how many of its texts are longer than what is searchable
 }
 
 // Stored is what a shard remembers of a session between two updates.
 type Stored struct {
-	Num      int64 // 0: not in the shard yet
-	Source   string
-	Header   session.Header // as the log states it
-	Fork     Fork
-	Settled  bool // growth can change nothing of Fork
-	Position reader.Position
-	Alone    bool   // while the stamp is the same nothing can have changed: the log depends on no other file
-	Divided  bool   // the position knows parts of the file, which are sessions of their own
-	Mapping  string // versions of reader, fold and text that made it; another one means: make it again
-	Problem  *reader.Problem
+	Num       int64 // 0: not in the shard yet
+	Source    string
+	Header    session.Header // as the log states it
+	Fork      Fork
+	Settled   bool // growth can change nothing of Fork
+	Unrelated bool // it has joined or left a family that is too large to be looked at at once
+	Position  reader.Position
+	Alone     bool   // while the stamp is the same nothing can have changed: the log depends on no other file
+	Divided   bool   // the position knows parts of the file, which are sessions of their own
+	Mapping   string // versions of reader, fold and text that made it; another one means: make it again
+	Problem   *reader.Problem
 
 	Events      int64 // number of events, closing records included
 	Provisional int64 // how many closing records stand at the end
@@ -272,7 +278,7 @@ func sumOf(mapping string, h session.Header) uint64 {
 // Glance is what a look needs of the session.
 func (s *Stored) Glance() Glance {
 	return Glance{
-		Num: s.Num, Source: s.Source, Fork: s.Fork, Stamp: s.Position.Stamp, Sum: s.Sum(), Alone: s.Alone, Divided: s.Divided, Unnamed: s.Naming.unsought(),
+		Num: s.Num, Source: s.Source, Fork: s.Fork, Stamp: s.Position.Stamp, Sum: s.Sum(), Alone: s.Alone, Divided: s.Divided, Unnamed: s.Naming.unsought(), Unrelated: s.Unrelated,
 		Unsound: s.Problem != nil, Damaged: s.Skip != nil && s.Skip.Rest != 0, Clipped: s.Clipped,
 	}
 }

@@ -39,6 +39,9 @@ type slice struct {
 	held  map[int64]*Stored // every session that was loaded, by number: each once
 	names *names
 	forks map[session.Key]Fork // what was found out in this transaction
+
+	large     map[string]bool // what large families begin with
+	unrelated bool            // somebody of such a one is marked
 }
 
 func (sl *slice) full() bool { return sl.text >= sl.share || time.Since(sl.start) >= sliceTime }

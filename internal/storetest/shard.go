@@ -78,6 +78,25 @@ func testStored(t *testing.T, s Store) {
 	})
 	same(t, "Peek after Put", must[[]ingest.Stored](t)(s.Peek(t.Context(), home, ingest.StoredLookup{})), []ingest.Stored{full, bare})
 
+	full.Root, bare.Root = "r", "r"
+	write(t, s, func(w ingest.Writer) error {
+		return errors.Join(w.Put(t.Context(), &full), w.Put(t.Context(), &bare))
+	})
+	for _, c := range []struct {
+		which ingest.StoredLookup
+		want  []ingest.Stored
+	}{
+		{ingest.StoredLookup{Most: 1}, []ingest.Stored{full}},
+		{ingest.StoredLookup{After: full.Num, Most: 5}, []ingest.Stored{bare}},
+		{ingest.StoredLookup{Root: "r", Most: 1}, []ingest.Stored{full}},
+		{ingest.StoredLookup{Root: "r", After: full.Num}, []ingest.Stored{bare}},
+		{ingest.StoredLookup{Root: "r", After: bare.Num, Most: 1}, nil},
+		{ingest.StoredLookup{Root: "s", Most: 1}, nil},
+		{ingest.StoredLookup{Unrelated: true}, nil},
+	} {
+		same(t, fmt.Sprintf("%+v", c.which), must[[]ingest.Stored](t)(s.Peek(t.Context(), home, c.which)), c.want)
+	}
+
 	view := snapshot(t, s)
 	want := []query.Row{
 		{

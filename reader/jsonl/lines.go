@@ -5,8 +5,10 @@ import (
 	"io"
 )
 
-// readBytes is the first size of the buffer.
-const readBytes = 128 << 10
+const (
+	firstBytes = 4 << 10   // the first size of the buffer: very many logs are small
+	readBytes  = 128 << 10 // its size for all others
+)
 
 // Line is one line without its end. Its text is valid until the next call.
 type Line struct {
@@ -74,13 +76,17 @@ func (l *Lines) fill() error {
 	if l.err != nil {
 		return l.err
 	}
+	more := l.w == len(l.buf) // the last reading left no room: there is more to come
 	if l.r > 0 {
 		copy(l.buf, l.buf[l.r:l.w])
 		l.w -= l.r
 		l.r = 0
 	}
-	if l.w == len(l.buf) {
-		grown := make([]byte, max(readBytes, 2*len(l.buf)))
+	if size := len(l.buf); l.w == size || more && size < readBytes {
+		if size *= 2; size > 0 {
+			size = max(size, readBytes)
+		}
+		grown := make([]byte, max(firstBytes, size))
 		copy(grown, l.buf[:l.w])
 		l.buf = grown
 	}
