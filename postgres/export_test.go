@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/yorehq/yore/internal/ingest"
 	"github.com/yorehq/yore/session"
@@ -163,3 +166,70 @@ func fingerprint(ctx context.Context, tx pgx.Tx, key int64) (all string, err err
 
 // QuietIndexes keeps statistics of expressions off, as the migrations do.
 const QuietIndexes = quietIndexes
+
+// NamingWork reads the sessions that have titles for others, and returns how many
+// there are and how many rows of sessions were looked at, by the server's counters.
+func (t *Tenant) NamingWork(ctx context.Context, workspace string) (found int, rows int64, err error) {
+	const counted = `SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::bigint FROM pg_stat_xact_all_tables WHERE schemaname = 'yore' AND relname = 'session'`
+	err = t.look(ctx, workspace, func(tx pgx.Tx, key int64) error {
+		var before, after int64
+		if err := tx.QueryRow(ctx, counted).Scan(&before); err != nil {
+			return err
+		}
+		all, err := storedOf(ctx, tx, key, ingest.StoredLookup{Naming: true})
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRow(ctx, counted).Scan(&after)
+		found, rows = len(all), after-before
+		return err
+	})
+	return found, rows, err
+}
+
+// Aim bends statements on their way to the database: a key of a workspace among
+// their parameters becomes another one. What a transaction may see is no parameter
+// of that kind, and stays.
+type Aim struct {
+	From, To int64
+	Bent     atomic.Int64
+}
+
+// TraceQueryStart implements pgx.QueryTracer, which is handed the parameters themselves.
+func (a *Aim) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	for i := range q.Args {
+		switch v := q.Args[i].(type) {
+		case int64:
+			if v == a.From {
+				q.Args[i] = a.To
+				a.Bent.Add(1)
+			}
+		case []int64:
+			for n := range v {
+				if v[n] == a.From {
+					bent := slices.Clone(v)
+					bent[n] = a.To
+					q.Args[i] = bent
+					a.Bent.Add(1)
+				}
+			}
+		}
+	}
+	return ctx
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (a *Aim) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// OpenBent is Open with statements bent.
+func OpenBent(ctx context.Context, o Options, a *Aim) (*Database, error) {
+	d, err := Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	config := d.pool.Config()
+	config.ConnConfig.Tracer = a
+	d.pool.Close()
+	d.pool, err = pgxpool.NewWithConfig(ctx, config)
+	return d, err
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -31,7 +32,22 @@ func migrations(partitions int) []migration {
 	return []migration{
 		{name: "the tables of documents, events and sessions", sql: firstSchema(partitions)},
 		{name: "tokens and the log of what was asked", sql: tokenSchema},
+		{name: "sessions with titles for others, found without reading the rest", online: indexNaming},
 	}
+}
+
+// indexNaming makes an index of the few sessions that every stretch looks at. One
+// that was cut short leaves an index that nobody uses.
+func indexNaming(ctx context.Context, c *pgx.Conn) error {
+	var broken bool
+	err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass('yore.session_naming') AND NOT indisvalid)`).Scan(&broken)
+	if err == nil && broken {
+		_, err = c.Exec(ctx, `DROP INDEX CONCURRENTLY IF EXISTS yore.session_naming`)
+	}
+	if err == nil {
+		_, err = c.Exec(ctx, `CREATE INDEX CONCURRENTLY IF NOT EXISTS session_naming ON yore.session (ws_key, num) WHERE naming`)
+	}
+	return err
 }
 
 // marker is what our table of versions says of itself, so that a stranger's
@@ -70,7 +86,7 @@ func (d *Database) Migrate(ctx context.Context, s Setup) (from, to int, err erro
 	}
 	defer c.Release()
 	conn := c.Conn()
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(migrationLock)); err != nil {
+	if err := lockMigrations(ctx, conn); err != nil {
 		return 0, 0, fail(ctx, err)
 	}
 	defer conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, int64(migrationLock))
@@ -101,6 +117,25 @@ func (d *Database) Migrate(ctx context.Context, s Setup) (from, to int, err erro
 	return from, to, nil
 }
 
+// lockMigrations waits for its turn. It asks again and again: a statement that waits
+// for the lock would be a transaction that an index built online waits for.
+func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		var ours bool
+		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, int64(migrationLock)).Scan(&ours); err != nil || ours {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockEvery):
+		}
+	}
+}
+
+// lockEvery is how often another migration's end is looked for.
+const lockEvery = 100 * time.Millisecond
+
 // apply runs a step's transaction.
 func apply(ctx context.Context, conn *pgx.Conn, number int, m migration) error {
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
@@ -116,8 +151,10 @@ func apply(ctx context.Context, conn *pgx.Conn, number int, m migration) error {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, m.sql); err != nil {
-			return err
+		if m.sql != "" {
+			if _, err := tx.Exec(ctx, m.sql); err != nil {
+				return err
+			}
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO yore.migration (version, name, whole) VALUES ($1, $2, $3)`, number, m.name, m.online == nil)
 		return err
