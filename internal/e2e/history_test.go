@@ -24,9 +24,9 @@ func TestPlantedHistory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			need(t, c.name)
 			h := newHome(t)
+			h.setUp(c)
 			record := h.plant("planted-here", h.here, "the lighthouse ledger is bound in brass")
 			h.plant("planted-away", h.away, "the harbour master counts copper gulls")
-			h.setUp(c)
 			h.converse(c, h.here, "Look around.",
 				step{"session_search", search("lighthouse ledger brass"), []string{"planted-here ", "lighthouse ledger"}, nil},
 				step{"session_search", search("copper gulls"), nil, []string{"planted-away", "harbour"}},

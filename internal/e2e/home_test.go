@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/yorehq/yore/internal/mockmodel"
 )
 
@@ -36,6 +38,7 @@ type home struct {
 	away string // another one
 	yore string
 	also string // what else is on the path, with a colon before it
+	zstd bool   // sessions of DSH are planted compressed: the client wants all of them in one form
 }
 
 // clientsDir is where Node and the clients are, each in a folder of its own.
@@ -149,18 +152,29 @@ func (h *home) plant(id, cwd, said string) string {
 {"type":"turn/end","seq":2,"time":1772442003000,"data":{"turn":1,"reason":{"kind":"completed"}}}
 `, quote(id), quote(cwd), record)
 	key := "--" + strings.ReplaceAll(strings.TrimLeft(cwd, "/"), "/", "-") + "--"
-	h.file(filepath.Join(".dsh", "sessions", key, id, "session.jsonl"), log)
+	name := "session.jsonl"
+	if h.zstd {
+		enc, err := zstd.NewWriter(nil)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		head, rest, _ := strings.Cut(log, "\n") // the header's line is a frame of its own
+		name, log = name+".zstd", string(enc.EncodeAll([]byte(rest), enc.EncodeAll([]byte(head+"\n"), nil)))
+	}
+	h.file(filepath.Join(".dsh", "sessions", key, id, name), log)
 	return record
 }
 
 // clients are those that are tested.
-var clients = []client{claude, codex, piClient, openCodeClient, geminiClient, qwenClient, copilotClient, kimiClient}
+var clients = []client{claude, codex, piClient, openCodeClient, geminiClient, qwenClient, copilotClient, kimiClient, dshClient}
 
 // client is one of the real ones.
 type client struct {
 	name string
 	// env is what the client needs of an environment to reach a model's address.
 	env func(url string) []string
+	// args stands behind "mcp" where setup starts the server with more.
+	args string
 	// unlisted: the client has no command that lists its servers.
 	unlisted bool
 	// nameless: nobody can say which of the client's sessions makes a call.
@@ -288,7 +302,7 @@ func (h *home) want(what, got string, all ...string) {
 // takeDown undoes setUp, and asks the client whether it knows.
 func (h *home) takeDown(c client) {
 	h.t.Helper()
-	h.want("doctor", h.exec(h.here, nil, h.yore, "doctor"), "  "+c.name+": starts "+h.yore+" mcp as yore ", "\nNo problem was found.\n")
+	h.want("doctor", h.exec(h.here, nil, h.yore, "doctor"), "  "+c.name+": starts "+h.yore+" mcp"+c.args+" as yore ", "\nNo problem was found.\n")
 	out := h.exec(h.here, nil, h.yore, "setup", c.name, "--undo")
 	if !strings.HasPrefix(out, "removed: ") && !strings.HasPrefix(out, "restored: ") {
 		h.t.Errorf("undo: %s", out)

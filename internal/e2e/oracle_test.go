@@ -112,7 +112,7 @@ func sourcesBelow(t *testing.T, r reader.Reader, root string) []reader.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return append(all, readertest.Discover(t, r, root)...) // files may lie beside databases
 }
 
 // member is what must be known of a session of a run.

@@ -3,7 +3,7 @@
 # `yore mcp`, calls its tools, and leaves sessions that are compared with what it
 # sent to its model, a scripted one on loopback.
 #
-#   tools/e2e/run.sh [CLIENT...]     claude codex pi opencode gemini qwen copilot kimi
+#   tools/e2e/run.sh [CLIENT...]     claude codex pi opencode gemini qwen copilot kimi dsh
 #
 # Needs Go and npm; installs the clients into a temporary folder, or into
 # YORE_E2E_DIR, which is kept and used again. Each client is a part of its own,
@@ -14,7 +14,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 patience=${YORE_E2E_PATIENCE:-1}
-[ $# -gt 0 ] || set -- claude codex pi opencode gemini qwen copilot kimi
+[ $# -gt 0 ] || set -- claude codex pi opencode gemini qwen copilot kimi dsh
 
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -34,7 +34,21 @@ package() { # package CLIENT: what npm calls it, and its version
 	qwen) echo @qwen-code/qwen-code 0.24.4 ;;
 	copilot) echo @github/copilot 1.0.102 ;;
 	kimi) echo @moonshot-ai/kimi-code 2.1.0 ;;
+	dsh) echo @deepseek-ai/dsh 0.1.0-rc.8 ;;
 	esac
+}
+
+# DSH is hundreds of packages that name one another as peers. npm does not find out
+# in ten minutes which to take, so it is told: those that nothing else brings, and
+# those of which later ones do not fit this release.
+beside() { # beside CLIENT: what npm has to be told besides
+	[ "$1" = dsh ] || return 0
+	echo --legacy-peer-deps --ignore-scripts @deepseek-ai/cordis@4.0.1
+	for plugin in group@1.0.1 hmr@1.0.16 include@1.0.6 loader@1.0.2 timer@1.1.3; do echo "@deepseek-ai/cordis-plugin-$plugin"; done
+	for part in anonymous-user-id atomic-write bash-local code-runtime compaction fs invariants output-retention sandbox scope session-telemetry \
+		session-title-llm shell spill subagent-in-process-driver timeout workflow; do
+		echo "@deepseek-ai/dsh-$part@0.1.0-rc.8"
+	done
 }
 
 # A client counts as installed when it runs and says its version: the packages
@@ -51,11 +65,14 @@ install() { # install CLIENT
 	installed "$1" "$3" && return
 	command -v npm >/dev/null 2>&1 || { echo "there is no npm to install $1 with"; return 1; }
 	mkdir -p "$dir/$1" && echo '{"private":true}' >"$dir/$1/package.json"
+	more=$(beside "$1") bound=240
+	[ -z "$more" ] || bound=480
 	# npm takes older versions in silence where the Node that runs it is older. A
 	# registry that is slow once is asked once more.
 	for try in 1 2; do
-		(cd "$dir/$1" && PATH="$dir/node/node_modules/.bin:$PATH" timeout $((240 * patience)) \
-			npm install --no-save --no-audit --no-fund "$2@$3") >"$tmp/out" 2>&1
+		# shellcheck disable=SC2086 # words
+		(cd "$dir/$1" && PATH="$dir/node/node_modules/.bin:$PATH" timeout $((bound * patience)) \
+			npm install --no-save --no-audit --no-fund $more "$2@$3") >"$tmp/out" 2>&1
 		installed "$1" "$3" && return
 		sed 's/^/      /' "$tmp/out"
 		echo "$1 could not be installed ($try)"
@@ -109,7 +126,7 @@ cd internal/e2e || exit 1
 part() { # part NAME PATTERN: once more if it fails, since a busy machine is reason enough
 	for try in first second; do
 		echo "== $1, $try try"
-		timeout -k 10 $((240 * patience)) "$tmp/e2e" -test.v -test.run "$2" && return
+		timeout -k 10 $((360 * patience)) "$tmp/e2e" -test.v -test.run "$2" && return
 	done
 	echo "FAILED: $1"
 	code=1
