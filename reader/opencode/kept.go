@@ -104,7 +104,10 @@ func (t *table) message(ctx context.Context, o outline) (m message, err error) {
 	if err != nil {
 		return m, err
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0 && t.db.Steady(): // an index names a row that its table does not have
+		return m, fmt.Errorf("%w: a message is in an index alone", rows.ErrDamaged)
+	case len(list) == 0:
 		return m, rows.ErrChanging
 	}
 	m.value = list[0]
