@@ -122,14 +122,21 @@ func usage(code fault.Code) bool {
 
 // explain shows a failure to the owner: what, why, and what to do.
 func (a *app) explain(cmd *cobra.Command, code fault.Code, err error) {
-	text := fault.SafeText(err)
-	if !usage(code) && text == fault.Sentence(code) {
+	text, what := fault.SafeText(err), remedy(code)
+	bare := text == fault.Sentence(code)
+	if code == fault.IndexFailed && ofServer(cmd) { // what is stored there is no index of this machine's
+		what = "Its address is what --database or YORE_DATABASE says; who may log in, PostgreSQL's pg_hba.conf."
+		if bare {
+			text = "The team's database cannot be used."
+		}
+	}
+	if !usage(code) && bare {
 		// It is the owner's own machine: the cause may be seen.
 		if cause := strings.TrimPrefix(strings.TrimPrefix(err.Error(), string(code)), ": "); cause != "" {
 			text += " (" + cause + ")"
 		}
 	}
-	a.complain(render.Line(text, 0), strings.ReplaceAll(remedy(code), "yore COMMAND", cmd.CommandPath()))
+	a.complain(render.Line(text, 0), strings.ReplaceAll(what, "yore COMMAND", cmd.CommandPath()))
 }
 
 func (a *app) complain(text, remedy string) {

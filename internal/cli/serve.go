@@ -63,6 +63,11 @@ lives, /readyz that it can work, /metrics counts, for a token with that right.`,
 	return cmd
 }
 
+// ofServer reports whether a command is one of the team's server.
+func ofServer(cmd *cobra.Command) bool {
+	return cmd.Flags().Lookup("database") != nil
+}
+
 // databaseFlag says where the database is. It may hold a password, which belongs
 // into YORE_DATABASE and not on a command line that everybody can list.
 func databaseFlag(cmd *cobra.Command) {

@@ -111,6 +111,10 @@ func (s *sending) each(ctx context.Context, from, to int64, emit func(session.Ra
 	return nil
 }
 
+// nowhere is a place behind every session: a stretch that begins there continues
+// none, so that the server says what it has.
+const nowhere = session.MaxSafe
+
 // send sends what is new of a session and returns where its log was read to.
 func (p *Pusher) send(ctx context.Context, o archive.Original, r *Report) (reader.Position, error) {
 	s, err := p.open(ctx, o)
@@ -129,11 +133,14 @@ func (p *Pusher) send(ctx context.Context, o archive.Original, r *Report) (reade
 	}
 	r.Sent++
 	for round := 0; ; round++ {
-		from, anew := s.known.Next, s.known.Replace
-		if anew {
+		from, to, anew := s.known.Next, end.Next, s.known.Replace
+		switch {
+		case anew:
 			from = 0
+		case p.Again && round == 0:
+			from, to = nowhere, nowhere
 		}
-		err := s.stretches(ctx, from, end.Next, anew, r)
+		err := s.stretches(ctx, from, to, anew, r)
 		var gap *gapError
 		if !errors.As(err, &gap) || round == 2 {
 			if errors.As(err, &gap) {
@@ -151,8 +158,15 @@ func (p *Pusher) send(ctx context.Context, o archive.Original, r *Report) (reade
 		if err != nil {
 			return end, err
 		}
-		if same {
+		switch {
+		case same:
 			s.known.Next, s.known.Replace = gap.next, false
+			r.Anew--
+			if p.Again && gap.next == end.Next {
+				r.Sent-- // its title alone is sent once more
+			}
+		case gap.next == 0:
+			s.known.Replace = false // there is nothing in whose place it would go
 			r.Anew--
 		}
 		if err := s.reread(ctx); err != nil {

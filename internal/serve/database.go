@@ -45,18 +45,12 @@ func (k keeper) Person(ctx context.Context, key session.Key) (string, error) {
 func (k keeper) Keep(ctx context.Context, num int64, pieces []archive.Piece) error {
 	var all []postgres.Event
 	for i := range pieces {
-		p := &pieces[i]
-		first := p.Event
-		n := first.Len()
-		if len(p.Times) > 0 {
-			first.Time = p.Times[0]
-		}
-		all = append(all, postgres.Event{Raw: session.Raw{Event: first, Native: p.Native[0]}, Span: n})
-		for m := int64(1); m < n; m++ {
-			member := session.Event{
-				Seq: first.Seq + m, Type: first.Type, Time: p.Times[m], Ignorable: first.Ignorable, Reconstructed: first.Reconstructed,
+		for m, raw := range rawsOf(&pieces[i]) {
+			span := int64(1)
+			if m == 0 {
+				span = raw.Event.Len()
 			}
-			all = append(all, postgres.Event{Raw: session.Raw{Event: member, Native: p.Native[m]}, Span: 1})
+			all = append(all, postgres.Event{Raw: raw, Span: span})
 		}
 	}
 	return k.Writer.Keep(ctx, num, all)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -30,7 +31,8 @@ import (
 //	429  come again (Retry-After)
 //
 // A stretch is applied in one transaction with the note that it was, so that one
-// whose answer got lost is sent again and answered as before.
+// whose answer got lost is sent again and answered as before, as long as it is what
+// the server has. One that was erased or replaced since is applied anew.
 
 // errOthers says that a session was sent by somebody else.
 var errOthers = errors.New("the session was sent by another person of the team")
@@ -152,7 +154,7 @@ const maxName = 4096
 // take applies a stretch and returns the seq behind it.
 func (s *Server) take(ctx context.Context, to Place, in *incoming) (next int64, generation uint64, err error) {
 	h := in.origin.Header
-	generation, again, err := s.Store.Apply(ctx, to, in.batch, func(k Keeper) error {
+	work := func(k Keeper) error {
 		if err := mine(ctx, k, to.Person, h.Key()); err != nil {
 			return err
 		}
@@ -172,11 +174,65 @@ func (s *Server) take(ctx context.Context, to Place, in *incoming) (next int64, 
 		}
 		next = end
 		return k.Keep(ctx, num, in.kept)
-	})
-	if again {
-		next = in.from + in.events
 	}
-	return next, generation, err
+	generation, again, err := s.Store.Apply(ctx, to, in.batch, work)
+	if err != nil || !again {
+		return next, generation, err
+	}
+	held, err := s.holds(ctx, to, in)
+	if err == nil && !held {
+		// The note is of a state that is gone. This one's answer may get lost as well:
+		// it is held then.
+		generation, _, err = s.Store.Apply(ctx, to, in.batch+" "+rand.Text(), work)
+		return next, generation, err
+	}
+	return in.from + in.events, generation, err
+}
+
+// holds reports whether the events of a stretch are those that the server has, and,
+// of a session that came anew, all that it has.
+func (s *Server) holds(ctx context.Context, at Place, in *incoming) (bool, error) {
+	if in.events == 0 {
+		return false, nil // it brings a title, which may be another one by now
+	}
+	sent, kept, end := team.NewSum(), team.NewSum(), in.from+in.events
+	for i := range in.kept {
+		for _, raw := range rawsOf(&in.kept[i]) {
+			sent.Add(raw)
+		}
+	}
+	n, longer := int64(0), false
+	logs := s.Store.History(at.Tenant, []string{at.Workspace})
+	_, err := logs.Window(ctx, source(in.origin.Header), session.Checkpoint{}, in.from, end, session.Every(), func(raw session.Raw) error {
+		if raw.Event.Seq >= end {
+			longer = true
+			return nil
+		}
+		kept.Add(raw)
+		n++
+		return nil
+	})
+	if code, _ := fault.Of(err); code == fault.Persistence {
+		return false, nil // the session is not there
+	}
+	return n == in.events && bytes.Equal(sent.Sum(), kept.Sum()) && !(in.anew && longer), err
+}
+
+// rawsOf are the events that a piece stands for, each with its bytes.
+func rawsOf(p *archive.Piece) []session.Raw {
+	first := p.Event
+	n := first.Len()
+	if len(p.Times) > 0 {
+		first.Time = p.Times[0]
+	}
+	all := []session.Raw{{Event: first, Native: p.Native[0]}}
+	for m := int64(1); m < n; m++ {
+		member := session.Event{
+			Seq: first.Seq + m, Type: first.Type, Time: p.Times[m], Ignorable: first.Ignorable, Reconstructed: first.Reconstructed,
+		}
+		all = append(all, session.Raw{Event: member, Native: p.Native[m]})
+	}
+	return all
 }
 
 // mine fails with errOthers if somebody else has sent a session. It is asked under
