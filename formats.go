@@ -37,10 +37,10 @@ func Formats() []Format {
 			"which session calls; sessions that the agent deletes", "gemini-cli.md",
 		},
 		{
-			session.Qwen, "Qwen Code", "0.24.4", "JSON lines", "rewinds, branches, compactions, subagents", "which sessions are open; the older layout", "qwen-code.md",
+			session.Qwen, "Qwen Code", "0.24.4; the documents of 0.1.3", "JSON lines, JSON", "rewinds, branches, compactions, subagents", "which sessions are open; calls and results of 0.1", "qwen-code.md",
 		},
 		{
-			session.Copilot, "Copilot CLI", "1.0.40 to 1.0.102", "JSON lines", "subagents, compactions, truncations, forks, running sessions", "what a rewind cut off; releases 0.0.3", "copilot.md",
+			session.Copilot, "Copilot CLI", "0.0.340; 1.0.40 to 1.0.102", "JSON lines, JSON", "subagents, compactions, truncations, forks, running sessions", "what a rewind cut off; workspaces of 0.0.3", "copilot.md",
 		},
 		{
 			session.Kimi, "Kimi Code", "2.1.0; the client in Python by its source", "JSON lines", "subagents, compactions, undone turns", "which sessions are open; times of messages of the Python client", "kimi.md",

@@ -22,7 +22,7 @@ import (
 
 // version is the reader's mapping version; it rises whenever a record would
 // become another event than before.
-const version = 2
+const version = 3
 
 // Names of the layout.
 const (
@@ -46,6 +46,7 @@ var (
 	_ reader.Titler   = (*Reader)(nil)
 	_ reader.Divider  = (*Reader)(nil)
 	_ reader.Loner    = (*Reader)(nil)
+	_ reader.Ranker   = (*Reader)(nil)
 )
 
 var format = &linelog.Format{
@@ -86,7 +87,7 @@ func (*Reader) Classify(rel string, dir bool) reader.Kind {
 	case len(parts) == 2 && dir:
 		return kindIf(parts[0] == stateDir, reader.Leaf)
 	case len(parts) == 2:
-		return kindIf(strings.HasSuffix(name, logSuffix), reader.File)
+		return kindIf(strings.HasSuffix(name, logSuffix) || parts[0] == historyDir && isDocument(name), reader.File)
 	}
 	return kindIf(!dir && name == logName && parts[0] == stateDir, reader.File)
 }

@@ -113,6 +113,8 @@ func (d *decoder) Take(r *linelog.Record, out *linelog.Events) {
 		d.log(&e, out, "compaction/start", nil)
 	case "session.compaction_complete":
 		d.compaction(&e, out)
+	case "session.import_legacy":
+		d.imported(&e, out)
 	case "session.truncation":
 		n, _ := jsonl.Natural(e.data.removed)
 		d.drop(&e, out, int(min(n, int64(len(d.surface.List)))))
@@ -246,6 +248,16 @@ func (d *decoder) compaction(e *record, out *linelog.Events) {
 	ev := session.Event{Type: session.UserMessage, NativeID: e.native()}
 	ev.Op, ev.Sources = d.surface.Replace(0, n, out.Next())
 	out.Add(ev, said(session.Summary, e.text(e.data.summary)))
+}
+
+// imported takes a session of the earliest form, which was taken up.
+func (d *decoder) imported(e *record, out *linelog.Events) {
+	d.log(e, out, "copilot/"+linelog.Word(e.kind), nil)
+	time := out.Time
+	out.Time = 0
+	l := legacyOf(e.x, e.data.former)
+	d.legacy(&l, out)
+	out.Time = time
 }
 
 // drop takes the oldest messages off the surface.

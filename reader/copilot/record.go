@@ -21,7 +21,7 @@ type data struct {
 	content, source, callID, tool, arguments         []byte
 	requests, result, failure, success, message      []byte
 	summary, removed, parentCall, name, shown, about []byte
-	title, autopilot, reason                         []byte
+	title, autopilot, reason, former                 []byte
 }
 
 func recordOf(r *linelog.Record) record {
@@ -115,6 +115,8 @@ func (d *data) member(name string) *[]byte {
 		return &d.autopilot
 	case "reason":
 		return &d.reason
+	case "legacySession":
+		return &d.former
 	}
 	return nil
 }
@@ -152,10 +154,14 @@ func (e *record) calls(visit func(number int64, q *request)) {
 	}
 }
 
-// block finds the bytes of one call of an answer, counted from 1; nil if there is
-// none.
+// block finds the bytes of one call of an answer, counted from 1, or of one message
+// or call of a session that was imported; nil if there is none.
 func block(record []byte, number int64) []byte {
-	list := jsonl.Field(jsonl.Field(record, "data"), "toolRequests")
+	data := jsonl.Field(record, "data")
+	if former := jsonl.Field(data, "legacySession"); jsonl.IsObject(former) {
+		return legacyBlock(former, number)
+	}
+	list := jsonl.Field(data, "toolRequests")
 	if !jsonl.IsArray(list) {
 		return nil
 	}

@@ -168,7 +168,7 @@ func (d *decoder) message(m *message, element int) *known {
 	before := d.find(key)
 	list := blocks(x, m.content)
 	text := said(list)
-	typ := x.Name(m.typ)
+	typ := m.kind(x)
 	if before == nil {
 		d.clock(m.when) // what is written again may bear another time
 		if k := d.copied(typ, text, callsIn(x, m, list), element); k != nil {

@@ -48,11 +48,22 @@ const (
 	wholeEnding = ".json"
 )
 
-// Reader reads the logs of the Gemini CLI. It holds nothing between calls.
-type Reader struct{}
+// Reader reads the logs of the Gemini CLI, or the documents of an agent that began
+// as a copy of it. It holds nothing between calls.
+type Reader struct {
+	agent   session.Agent
+	folders func(root string) []string // that are known beside what the agent lists; nil: none
+}
 
 // New returns a reader of the Gemini CLI's logs.
-func New() *Reader { return &Reader{} }
+func New() *Reader { return &Reader{agent: session.Gemini} }
+
+// NewFor returns a reader of another agent's logs in this form, to be embedded in
+// that agent's own: where its files lie and how it resumes is not known here.
+// folders lists, for a root, more of the workspaces that may be a log's; nil: none.
+func NewFor(agent session.Agent, folders func(root string) []string) *Reader {
+	return &Reader{agent: agent, folders: folders}
+}
 
 var (
 	_ reader.Reader  = (*Reader)(nil)
@@ -62,7 +73,7 @@ var (
 )
 
 // Agent implements reader.Reader.
-func (*Reader) Agent() session.Agent { return session.Gemini }
+func (r *Reader) Agent() session.Agent { return r.agent }
 
 // Version implements reader.Reader.
 func (*Reader) Version() int { return version }

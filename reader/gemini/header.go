@@ -18,21 +18,21 @@ const headerBytes = 1 << 20
 // Identify implements reader.Reader. A file in which nothing was said is no
 // session yet: a resumption leaves one behind that bears the id of the session
 // that was resumed, with the context that every session begins with and no more.
-func (*Reader) Identify(ctx context.Context, root, path string) (session.Header, error) {
+func (r *Reader) Identify(ctx context.Context, root, path string) (session.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
 	l, err := openLog(path, 0, 0)
 	if err != nil {
-		return session.Header{Agent: session.Gemini}, err
+		return session.Header{Agent: r.agent}, err
 	}
 	defer l.close()
-	return identify(ctx, l, root, path)
+	return r.identify(ctx, l, root, path)
 }
 
 // identify reads the header of an open log from its start.
-func identify(ctx context.Context, l *log, root, path string) (session.Header, error) {
-	h := session.Header{Agent: session.Gemini, CreatedAt: -1}
+func (r *Reader) identify(ctx context.Context, l *log, root, path string) (session.Header, error) {
+	h := session.Header{Agent: r.agent, CreatedAt: -1}
 	var hash string
 	spoken := false
 	for h.ID == "" || !spoken {
@@ -43,20 +43,20 @@ func identify(ctx context.Context, l *log, root, path string) (session.Header, e
 		if err != nil {
 			return h, err
 		}
-		r := parseRecord(l.index(), &v)
+		rec := parseRecord(l.index(), &v)
 		switch {
-		case r.form == aHeader && h.ID == "":
-			h.ID, hash = session.ID(jsonl.Text(r.header.id)), jsonl.Text(r.header.hash)
-			h.CreatedAt = instant(r.header.started)
-			if jsonl.Is(r.header.kind, "subagent") {
+		case rec.form == aHeader && h.ID == "":
+			h.ID, hash = session.ID(jsonl.Text(rec.header.id)), jsonl.Text(rec.header.hash)
+			h.CreatedAt = instant(rec.header.started)
+			if jsonl.Is(rec.header.kind, "subagent") {
 				h.Origin, h.DelegationDepth = session.OriginSubagent, 1
 			}
-		case r.form == aMessage:
-			spoken = spoken || speaks(r.x, &r.message)
+		case rec.form == aMessage:
+			spoken = spoken || speaks(rec.x, &rec.message)
 		}
-		r.messages(func(_ int, m *message) { spoken = spoken || speaks(r.x, m) })
+		rec.messages(func(_ int, m *message) { spoken = spoken || speaks(rec.x, m) })
 		if h.CreatedAt < 0 && h.ID != "" {
-			h.CreatedAt = instant(r.message.when)
+			h.CreatedAt = instant(rec.message.when)
 		}
 		if v.End > headerBytes && h.ID == "" {
 			break
@@ -78,7 +78,7 @@ func identify(ctx context.Context, l *log, root, path string) (session.Header, e
 		return h, reader.ErrPending
 	}
 	h.CreatedAt = max(h.CreatedAt, 0)
-	h.Cwd = workspace(root, path, hash)
+	h.Cwd = r.workspace(root, path, hash)
 	return h, nil
 }
 
@@ -87,7 +87,7 @@ func identify(ctx context.Context, l *log, root, path string) (session.Header, e
 func speaks(x *jsonl.Index, m *message) bool {
 	list := blocks(x, m.content)
 	text := strings.TrimSpace(said(list))
-	switch x.Name(m.typ) {
+	switch m.kind(x) {
 	case "user":
 		for _, own := range [...]string{"/", "?", boilerplate, "<hook_context>"} {
 			if strings.HasPrefix(text, own) {

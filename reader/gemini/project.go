@@ -20,7 +20,7 @@ const maxSettings = 4 << 20
 // of those that the agent has written down anywhere; else the one that the
 // project's own folder names. No log states it, and the folder's name says
 // nothing: it is a shortened name, or the hash.
-func workspace(root, path, hash string) string {
+func (r *Reader) workspace(root, path, hash string) string {
 	rel, err := filepath.Rel(root, path)
 	if err != nil {
 		return ""
@@ -35,6 +35,9 @@ func workspace(root, path, hash string) string {
 		return marked
 	}
 	listed, named := projects(root, project)
+	if r.folders != nil {
+		listed = append(listed, r.folders(root)...)
+	}
 	for _, folder := range listed {
 		if hashOf(folder) == hash {
 			return folder

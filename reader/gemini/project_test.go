@@ -31,7 +31,7 @@ func TestWorkspace(t *testing.T) {
 	} {
 		root := home(t, tc.files)
 		path := filepath.Join(root, projectsDir, tc.project, chatsDir, "session-x.jsonl")
-		if got := workspace(root, path, hashOf(folder)); got != tc.want {
+		if got := New().workspace(root, path, hashOf(folder)); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

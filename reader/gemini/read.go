@@ -118,7 +118,7 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 
 // Window implements reader.Reader. What an event is depends on the messages
 // before it, so the log is decoded from its start up to the window's end.
-func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
+func (r *Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoint, from, to int64, natives session.Range, emit func(session.Raw) error) (session.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Header{}, err
 	}
@@ -127,7 +127,7 @@ func (*Reader) Window(ctx context.Context, src reader.Source, _ session.Checkpoi
 		return session.Header{}, err
 	}
 	defer l.close()
-	h, err := identify(ctx, l, src.Root, src.Path)
+	h, err := r.identify(ctx, l, src.Root, src.Path)
 	if err != nil {
 		return h, err
 	}

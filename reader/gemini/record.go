@@ -123,6 +123,15 @@ func (m *message) member(name string, value []byte) {
 	}
 }
 
+// kind is the type of a message. An agent that began as a copy of the Gemini CLI
+// says its own name for the model's.
+func (m *message) kind(x *jsonl.Index) string {
+	if jsonl.Is(m.typ, "qwen") {
+		return "gemini"
+	}
+	return x.Name(m.typ)
+}
+
 // facts are what a header or an update states of the session.
 type facts struct {
 	id, hash, started, kind, summary, updated []byte

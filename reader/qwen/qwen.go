@@ -1,5 +1,6 @@
 // Package qwen reads the chats of Qwen Code: one file in JSON lines for each
-// session and each subagent, below the folder projects of the agent's home.
+// session and each subagent, below the folder projects of the agent's home; and the
+// documents of its first releases, by reader/gemini.
 //
 // It owns where files lie, what their first records say of them, forks, what a
 // record means, the tree that the records form, and compactions, which state the
@@ -7,7 +8,7 @@
 // never writes to an agent's folder.
 //
 // Layers, from the bytes up: record.go and body.go take a record apart, header.go
-// finds out whose a file is, tree.go follows the path from the first record to the
+// finds out whose a file is, documents.go tells the older form apart, tree.go follows the path from the first record to the
 // latest, decoder.go and compaction.go make events, state.go keeps what a decoder
 // knows. Start at decoder.Take.
 package qwen
@@ -113,6 +114,9 @@ func (*Reader) Classify(rel string, dir bool) reader.Kind {
 		return kindIf(dir, reader.Folder)
 	}
 	parts := strings.Split(rel, "/")
+	if parts[0] == documentsDir {
+		return classifyDocument(rel, dir)
+	}
 	name := parts[len(parts)-1]
 	folders := parts
 	if !dir {
@@ -151,7 +155,7 @@ func (*Reader) Title(ctx context.Context, src reader.Source) (title string, ok b
 
 // ResumeCommand implements reader.Resumer.
 func (*Reader) ResumeCommand(h session.Header) string {
-	if h.Origin == session.OriginSubagent || strings.HasPrefix(string(h.ID), "-") {
+	if h.Version == ofDocuments || h.Origin == session.OriginSubagent || strings.HasPrefix(string(h.ID), "-") {
 		return ""
 	}
 	return reader.ShellCommand(h.Cwd, "qwen", "--resume", string(h.ID))
