@@ -54,6 +54,7 @@ var layers = []row{
 	{pkg: "reader/linelog", may: []string{"reader", "reader/jsonl", "session", "fault"}},
 	{pkg: "reader/pitree", may: []string{"reader/linelog", "reader/jsonl", "session"}},
 	{pkg: "reader/" + all, may: []string{"reader", "reader/jsonl", "reader/rows", "reader/linelog", "reader/pitree", "session", "fault"}},
+	{pkg: "reader/gemini", may: []string{"reader", "reader/jsonl", "session", "fault"}},
 	{pkg: "reader/qwen", may: []string{"reader", "reader/jsonl", "reader/linelog", "reader/gemini", "session", "fault"}}, // its first releases were a copy of the Gemini CLI
 	{pkg: "internal/forget", may: []string{"session", "fault"}},
 	{pkg: "internal/archive", may: []string{"reader", "reader/archive", "session", "fault"}},
