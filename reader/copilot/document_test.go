@@ -86,7 +86,31 @@ func TestDocumentIsWhatWasSent(t *testing.T) {
 	}
 }
 
-func TestDocumentsConform(t *testing.T) { readertest.Run(t, New(), earliest) }
+// A document satisfies what does not depend on being appended to, whatever lies how
+// deep in it.
+func TestDocumentsConform(t *testing.T) {
+	src := readertest.Discover(t, New(), earliest)[0]
+	readertest.Stop(t, New(), src)
+	readertest.Window(t, New(), src)
+	readertest.Cancel(t, New(), src)
+	want, _ := readAll(t, src)
+	text, err := os.ReadFile(src.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, deep := range []string{strings.Repeat("[", 500_000) + strings.Repeat("]", 500_000), strings.Repeat(`{"a":`, 9_000) + "0" + strings.Repeat("}", 9_000)} {
+		path := filepath.Join(t.TempDir(), filepath.Base(src.Path))
+		put(t, path, `{"zz":`+deep+","+string(text[1:]))
+		src.Path = path
+		events, _, err := readertest.ReadFrom(New(), src, reader.Position{})
+		var problem *reader.Problem
+		if err != nil && !errors.As(err, &problem) {
+			t.Error(err)
+		} else if diff := cmp.Diff(want, events); err == nil && diff != "" {
+			t.Errorf("(-without +with):\n%s", diff)
+		}
+	}
+}
 
 // formerly is a document of the earliest form.
 func formerly(messages, timeline string) string {

@@ -96,6 +96,9 @@ func (*Reader) Read(ctx context.Context, src reader.Source, from reader.Position
 			tail.Skips = append(tail.Skips, reader.Skip{Place: session.Place{Offset: v.Start}, Line: v.Line, Length: v.End - v.Start, Reason: v.WhyNot()})
 		}
 		for i := range events {
+			if err := ctx.Err(); err != nil { // one record may be a whole session
+				return reader.Tail{}, err
+			}
 			switch err := emit(events[i].event); {
 			case err == reader.ErrStop:
 				stopped = true
