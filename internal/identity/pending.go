@@ -47,9 +47,34 @@ func decode(data []byte) (any, bool) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return map[string]any{}, true
 	}
+	if !json.Valid(data) {
+		return nil, false
+	}
 	var v any
-	err := json.Unmarshal(data, &v)
-	return v, err == nil
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	err := d.Decode(&v)
+	return measured(v), err == nil
+}
+
+// measured replaces the numbers in a value by what they are worth. One that no
+// float64 holds stays as it is written.
+func measured(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+	case []any:
+		for i := range v {
+			v[i] = measured(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = measured(v[k])
+		}
+	}
+	return v
 }
 
 // maxArgs is the longest arguments text, in bytes, that is kept of a recorded
