@@ -103,7 +103,7 @@ func kindIf(ok bool, kind reader.Kind) reader.Kind {
 // that it belongs to.
 func (*Reader) ResumeCommand(h session.Header) string {
 	id, _, _ := strings.Cut(string(h.ID), "/")
-	if id == "" {
+	if id == "" || h.Version == ofDocuments {
 		return ""
 	}
 	return reader.ShellCommand(h.Cwd, "copilot", "--resume="+id)

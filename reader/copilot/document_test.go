@@ -29,7 +29,10 @@ func TestDocument(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatalf("%d sessions", len(found))
 	}
-	want := session.Header{Agent: session.Copilot, ID: "ba299fc7-129e-41d9-8e49-1056f7cf7e75", CreatedAt: 1796097606185}
+	want := session.Header{Agent: session.Copilot, Version: ofDocuments, ID: "ba299fc7-129e-41d9-8e49-1056f7cf7e75", CreatedAt: 1796097606185}
+	if command := New().ResumeCommand(want); command != "" {
+		t.Errorf("it is resumed by %q, and the agent of today does not know it", command)
+	}
 	if found[0].Header != want {
 		t.Errorf("the header is %+v", found[0].Header)
 	}

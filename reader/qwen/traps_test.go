@@ -373,7 +373,7 @@ func TestLongChat(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	for rel, want := range map[string]reader.Kind{
 		"projects/": reader.Folder, "projects/x/": reader.Folder, "projects/x/chats/": reader.Folder, "projects/x/chats/archive/": reader.Folder,
-		"projects/x/subagents/": reader.Folder, "projects/x/subagents/s/": reader.Folder, "projects/x/tmp/": reader.Ignore, "tmp/": reader.Ignore,
+		"projects/x/subagents/": reader.Folder, "projects/x/subagents/s/": reader.Folder, "projects/x/tmp/": reader.Ignore, "tmp/": reader.Folder,
 		chat: reader.File, "projects/x/chats/archive/a.jsonl": reader.File, "projects/x/subagents/s/agent-a.jsonl": reader.File,
 		"projects/x/subagents/s/agent-a.meta.json": reader.Ignore, "projects/x/chats/.a.b.tmp": reader.Ignore, "projects/x/chats/.a.jsonl": reader.Ignore,
 		"projects/x/meta.json": reader.Ignore, "settings.json": reader.Ignore,
