@@ -172,7 +172,11 @@ func (s *service) send(method, path string, b badge, narrow []string, body any) 
 		s.t.Fatal(err)
 	}
 	res.Header.Del("Date")
-	return fmt.Sprint(res.StatusCode, " ", res.Header, "\n", string(text))
+	var record struct {
+		Native []byte `json:"native_base64"` // words in it are words that are told
+	}
+	_ = json.Unmarshal(text, &record) // most answers are none
+	return fmt.Sprint(res.StatusCode, " ", res.Header, "\n", string(text), string(record.Native))
 }
 
 // TestAuthorityOverHTTP makes random calls with random tokens of 50 companies over
@@ -211,7 +215,7 @@ func TestAuthorityOverHTTP(t *testing.T) {
 			for name, v := range given {
 				q.Set(name, fmt.Sprint(v))
 			}
-			text = s.send("GET", "/v1/"+pick(r, "search", "events", "trace", "event-trace", "read", "list", "show")+"?"+q.Encode(), b, narrow, nil)
+			text = s.send("GET", "/v1/"+pick(r, "search", "events", "trace", "event-trace", "read", "list", "show", "record", "replacements")+"?"+q.Encode(), b, narrow, nil)
 		}
 		if word := leaked(text, s.foreign(c, holds, string(args))); word != "" {
 			t.Fatalf("call %d: %s %s of %s, who holds %q, gives %q away:\n%s", n, tool, args, c.name, holds, word, around(text, word))
@@ -258,11 +262,13 @@ func (s *service) same(c *company, b badge, r *rand.Rand) {
 		return
 	}
 	there, nowhere := string(pick(r, ids...)), marker(r)
-	show := func(id string) string {
-		return strings.ReplaceAll(s.send("GET", "/v1/show?session_id="+url.QueryEscape(id), b, nil, nil), id, "ID")
-	}
-	if got, want := show(there), show(nowhere); got != want {
-		s.t.Errorf("show of %q as %q:\n%s\nand of what nobody has:\n%s", there, b.holds, got, want)
+	for _, what := range []string{"show?", "record?seq=0&", "replacements?"} {
+		show := func(id string) string {
+			return strings.ReplaceAll(s.send("GET", "/v1/"+what+"session_id="+url.QueryEscape(id), b, nil, nil), id, "ID")
+		}
+		if got, want := show(there), show(nowhere); got != want {
+			s.t.Errorf("%s of %q as %q:\n%s\nand of what nobody has:\n%s", what, there, b.holds, got, want)
+		}
 	}
 	for _, tool := range []string{"session_trace", "session_event_read"} {
 		ask := func(id string) string {

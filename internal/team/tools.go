@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,7 +86,10 @@ func (t *Tools) Part(a Answer, err error, waited time.Duration) string {
 // Excuse says in one clause why the server did not answer.
 func (s *Server) Excuse(err error, waited time.Duration) string {
 	var status *StatusError
+	var untrusted *tls.CertificateVerificationError
 	switch {
+	case errors.As(err, &untrusted):
+		return "this machine does not trust the certificate of the team's server"
 	case errors.As(err, &status) && (status.Status == 401 || status.Status == 403):
 		return "the team's server refuses the token"
 	case errors.As(err, &status) && status.Status == 429:
