@@ -100,7 +100,7 @@ func exampleBodies(t *testing.T) map[string]string {
 			continue
 		}
 		var code bytes.Buffer
-		err := printer.Fprint(&code, files, &printer.CommentedNode{Node: f.Body, Comments: tree.Comments})
+		err := (&printer.Config{Mode: printer.TabIndent | printer.UseSpaces, Tabwidth: 8}).Fprint(&code, files, &printer.CommentedNode{Node: f.Body, Comments: tree.Comments})
 		if err != nil {
 			t.Fatal(err)
 		}
