@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -213,7 +214,7 @@ func readyCompanions(path string) error {
 			}
 		case err != nil:
 			return err
-		case info.Mode().Perm()&0o077 != 0:
+		case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows": // where it says no more than whether one may write
 			if err := os.Chmod(name, fileMode); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
