@@ -100,10 +100,11 @@ func kindIf(ok bool, kind reader.Kind) reader.Kind {
 }
 
 // ResumeCommand implements reader.Resumer. A subagent is resumed with the session
-// that it belongs to.
+// that it belongs to. One without a workspace is of the earliest releases, whose
+// documents the agent of today does not look for.
 func (*Reader) ResumeCommand(h session.Header) string {
 	id, _, _ := strings.Cut(string(h.ID), "/")
-	if id == "" || h.Version == ofDocuments {
+	if id == "" || h.Cwd == "" {
 		return ""
 	}
 	return reader.ShellCommand(h.Cwd, "copilot", "--resume="+id)

@@ -23,10 +23,6 @@ const (
 	documentPrefix = "session_"
 	documentSuffix = ".json"
 
-	// ofDocuments is the version of a header that a document states. The agent of
-	// today does not look for documents, so none is resumed.
-	ofDocuments = 1
-
 	// maxDocument bounds what is read of one, in bytes.
 	maxDocument = 64 << 20
 )
@@ -80,7 +76,7 @@ func openDocument(ctx context.Context, path string) (*document, error) {
 
 // header is what the document states. No workspace is in it.
 func (d *document) header(path string) (session.Header, error) {
-	h := session.Header{Agent: session.Copilot, Version: ofDocuments, ID: session.ID(jsonl.Text(d.x.Field(d.text, "sessionId")))}
+	h := session.Header{Agent: session.Copilot, ID: session.ID(jsonl.Text(d.x.Field(d.text, "sessionId")))}
 	if t, ok := jsonl.Instant(d.x.Field(d.text, "startTime")); ok {
 		h.CreatedAt = max(0, t.UnixMilli())
 	}

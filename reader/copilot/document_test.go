@@ -29,7 +29,7 @@ func TestDocument(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatalf("%d sessions", len(found))
 	}
-	want := session.Header{Agent: session.Copilot, Version: ofDocuments, ID: "ba299fc7-129e-41d9-8e49-1056f7cf7e75", CreatedAt: 1796097606185}
+	want := session.Header{Agent: session.Copilot, ID: "ba299fc7-129e-41d9-8e49-1056f7cf7e75", CreatedAt: 1796097606185}
 	if command := New().ResumeCommand(want); command != "" {
 		t.Errorf("it is resumed by %q, and the agent of today does not know it", command)
 	}
@@ -208,6 +208,11 @@ func TestImported(t *testing.T) {
 	entries := strings.Split(onScreen, ",{")
 	if diff := cmp.Diff([]string{asked, "{" + entries[1], answered, "{" + entries[3]}, natives); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	// Equal headers: what reads a header alone takes both for one session.
+	h, err := New().Identify(context.Background(), filepath.Dir(src.Root), source(t, former, formerly(asked, "")).Path)
+	if want := src.Header; err != nil || h.ID != want.ID || h.CreatedAt != want.CreatedAt || h.Version != want.Version {
+		t.Errorf("the document states %+v, %v, the log %+v", h, err, want)
 	}
 	r := New()
 	if r.Rank(src.Root, src.Path) <= r.Rank(src.Root, filepath.Join(src.Root, former)) {
