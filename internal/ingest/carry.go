@@ -13,34 +13,32 @@ import (
 // carryOut does a plan's work in short transactions, the first ones shorter
 // than the others, so that what is newest can be found soon.
 func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done int)) error {
-	left := p.jobs
-	if len(left) > 0 || len(p.dropped) > 0 {
+	left, dropped := p.jobs, p.dropped
+	if len(left) > 0 || len(dropped) > 0 {
 		defer in.mark(p.workspace, true)
 	}
 	share := int64(firstShare)
-	for n := 0; len(left) > 0 || n == 0 && len(p.dropped) > 0; n++ {
+	for n := 0; len(left) > 0 || len(dropped) > 0; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if p.slices > 0 && n == p.slices {
 			return nil
 		}
-		done, unrelated := 0, false
+		done, gone, unrelated, unnamed := 0, 0, false, false
 		var forks map[session.Key]Fork
 		err := in.Shards.Write(ctx, p.workspace, func(w Writer) error {
 			sl, err := in.open(ctx, w, share)
 			if err != nil {
 				return err
 			}
-			done, forks = 0, sl.forks
-			defer func() { unrelated = sl.unrelated }()
+			done, gone, forks = 0, 0, sl.forks
+			defer func() { unrelated, unnamed = sl.unrelated, sl.again }()
 			if err := in.stillForgets(p); err != nil {
 				return err
 			}
-			if n == 0 && len(p.dropped) > 0 {
-				if err := sl.dropAll(ctx, p); err != nil {
-					return err
-				}
+			if gone, err = sl.dropSome(ctx, dropped); err != nil || gone < len(dropped) {
+				return err
 			}
 			for _, j := range left {
 				finished, err := sl.update(ctx, j)
@@ -63,6 +61,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 		case err != nil:
 			return &shardError{err, len(left)}
 		}
+		dropped = dropped[gone:]
 		for _, j := range left[:done] {
 			j.done = true
 			p.note(&j.found)
@@ -70,7 +69,7 @@ func (in *Ingester) carryOut(ctx context.Context, p *plan, progress func(done in
 			p.unnamed = p.unnamed || j.found.Unnamed
 		}
 		left = left[done:]
-		p.unrelated = p.unrelated || unrelated
+		p.unrelated, p.unnamed = p.unrelated || unrelated, p.unnamed || unnamed
 		progress(len(p.jobs) - len(left))
 		if err := in.passForks(ctx, p.workspace, forks); err != nil {
 			return err
@@ -96,19 +95,28 @@ func (in *Ingester) open(ctx context.Context, w Writer, share int64) (*slice, er
 	return sl, err
 }
 
-// dropAll removes the sessions that do not belong into the shard any more.
-func (sl *slice) dropAll(ctx context.Context, p *plan) error {
-	rows, err := sl.load(ctx, StoredLookup{Sources: p.dropped})
-	if err != nil {
-		return err
-	}
-	for _, s := range rows {
-		if err := sl.drop(ctx, s); err != nil {
-			return err
+// dropSome removes sessions that do not belong into the shard any more, as many as
+// the slice has time for, and returns how many of the sources are dealt with.
+func (sl *slice) dropSome(ctx context.Context, sources []string) (done int, err error) {
+	for some := range slices.Chunk(sources, dropAtOnce) {
+		rows, err := sl.load(ctx, StoredLookup{Sources: some})
+		if err != nil {
+			return done, err
+		}
+		for _, s := range rows {
+			if err := sl.drop(ctx, s); err != nil {
+				return done, err
+			}
+		}
+		if done += len(some); time.Since(sl.start) >= sliceTime {
+			break
 		}
 	}
-	return nil
+	return done, nil
 }
+
+// dropAtOnce is how many sessions are removed between two looks at the clock.
+const dropAtOnce = 64
 
 // passForks hands what was found out about lineage on to the catalog, which may
 // lag behind a shard and never leads it.

@@ -72,20 +72,29 @@ type reference struct {
 	number int
 }
 
-// names are the claims of a shard, by the records they are about. The zero value
-// of the pointer knows none and takes none.
+// names are the claims of a shard, by the records they are about, and whom they
+// have named. The zero value of the pointer knows none and takes none.
 type names struct {
 	byLeaf map[string][]reference
+	named  map[session.ID][]*Stored // by who named them; some may have another name by now
 }
 
 func namesOf(stored []*Stored) *names {
-	all := &names{byLeaf: map[string][]reference{}}
+	all := &names{byLeaf: map[string][]reference{}, named: map[session.ID][]*Stored{}}
 	for _, s := range stored {
+		all.note(s)
 		for i := range s.Naming.Claims {
 			all.add(s, i)
 		}
 	}
 	return all
+}
+
+// note remembers by whom a session is named.
+func (ns *names) note(s *Stored) {
+	if n := s.Naming.Name; n != nil {
+		ns.named[n.By] = append(ns.named[n.By], s)
+	}
 }
 
 func (ns *names) add(s *Stored, number int) {
@@ -108,7 +117,9 @@ func (ns *names) meet(s *Stored, e *session.Event) {
 		return
 	}
 	for _, ref := range ns.byLeaf[e.NativeID] {
-		ref.name(s)
+		if ref.name(s) {
+			ns.note(s)
+		}
 	}
 }
 
@@ -131,26 +142,34 @@ func (sl *slice) unname(ctx context.Context, s *Stored) error {
 	if len(s.Naming.Claims) == 0 {
 		return nil
 	}
-	for leaf, refs := range sl.names.byLeaf {
-		sl.names.byLeaf[leaf] = slices.DeleteFunc(refs, func(r reference) bool { return r.by == s })
+	for _, c := range s.Naming.Claims {
+		sl.names.byLeaf[c.Leaf] = slices.DeleteFunc(sl.names.byLeaf[c.Leaf], func(r reference) bool { return r.by == s })
 	}
-	if _, err := sl.load(ctx, StoredLookup{Naming: true}); err != nil {
-		return err
-	}
-	for _, other := range sl.held {
-		n := &other.Naming
-		took := n.Name != nil && n.Name.By == s.Header.ID && other.Header.Agent == s.Header.Agent
-		if took {
-			n.Name = nil
+	took := false
+	for _, other := range sl.names.named[s.Header.ID] {
+		if n := other.Naming.Name; n == nil || n.By != s.Header.ID || other.Header.Agent != s.Header.Agent || sl.held[other.Num] != other {
+			continue
 		}
-		again := other != s && n.Sought > 0
-		if again {
-			n.Sought = 0
-		}
-		if other != s && (took || again) {
+		other.Naming.Name, took = nil, true
+		if other != s {
 			if err := sl.w.Put(ctx, other); err != nil {
 				return err
 			}
+		}
+	}
+	delete(sl.names.named, s.Header.ID)
+	if !took || sl.again {
+		return nil
+	}
+	// Once in a transaction: nothing is looked up within one.
+	sl.again = true
+	for _, other := range sl.held {
+		if other == s || other.Naming.Sought == 0 {
+			continue
+		}
+		other.Naming.Sought = 0
+		if err := sl.w.Put(ctx, other); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -142,3 +142,37 @@ func TestNamesDoNotDependOnTheOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestManyTitlesGo: sessions that all have a title for the same one go, as an
+// agent tidies up. What that costs grows with their number, and the title is that
+// of the last of those that are left, at once.
+func TestManyTitlesGo(t *testing.T) {
+	cost := func(n int) (statements, rows int64) {
+		f := newFamily(t, 1)
+		f.put(0, "main", f.at("main", "leaf", "", 0))
+		for i := range n {
+			id := fmt.Sprintf("s%03d", i)
+			f.put(0, id, summaryLine(fmt.Sprint("title ", i), "leaf")+f.at(id, fmt.Sprint("r", i), "", i+1))
+		}
+		f.refresh()
+		if got, want := f.titles()["main"], fmt.Sprint("title ", n-1); got != want {
+			t.Errorf("%d sessions name it %q, want %q", n, got, want)
+		}
+		for i := n / 2; i < n; i++ {
+			f.remove(fmt.Sprintf("s%03d", i))
+		}
+		before := f.index.Work()
+		f.refresh()
+		after := f.index.Work()
+		if got, want := f.titles()["main"], fmt.Sprint("title ", n/2-1); got != want {
+			t.Errorf("%d sessions are left, and it is named %q, want %q", n/2, got, want)
+		}
+		return after.Statements - before.Statements, after.Rows - before.Rows
+	}
+	statements, rows := cost(50)
+	statements4, rows4 := cost(200)
+	t.Logf("25 and 100 sessions go: %d and %d statements, %d and %d rows", statements, statements4, rows, rows4)
+	if statements4 > 4*statements+200 || rows4 > 4*rows+200 {
+		t.Error("it grows faster than the number of sessions")
+	}
+}

@@ -38,6 +38,7 @@ type slice struct {
 	text  int64
 	held  map[int64]*Stored // every session that was loaded, by number: each once
 	names *names
+	again bool                 // all claims are to be looked up again
 	forks map[session.Key]Fork // what was found out in this transaction
 
 	large     map[string]bool // what large families begin with
