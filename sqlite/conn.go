@@ -60,7 +60,7 @@ func (x *Index) dial(ctx context.Context, at place, writer bool) (c *conn, err e
 	if err != nil {
 		return c, err
 	}
-	if err = c.setUp(ctx); isDamage(err) {
+	if err = c.setUp(ctx); isDamage(err) || errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.FULL) {
 		err = c.fail(ctx, err)
 	}
 	return c, err

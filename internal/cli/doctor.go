@@ -123,6 +123,9 @@ func rootText(h yore.Health, r yore.RootHealth) string {
 }
 
 func problemText(p yore.Problem) string {
+	if p.Path == "" {
+		return fmt.Sprintf("  %s: %s\n", p.Kind, render.Line(p.Reason, 0)) // of the index as a whole
+	}
 	at := render.Line(p.Path, 0)
 	if p.Line > 0 {
 		at += fmt.Sprintf(", line %d", p.Line)
@@ -170,6 +173,8 @@ func verdictText(h yore.Health, sound bool) string {
 		checked = "Checked: that the roots are there, and the index; no log was looked at."
 	case h.Depth >= yore.Logs && (h.Stale || h.Behind > 0):
 		checked = "Checked: the logs as far as the index has them; another process is indexing, or it cannot be written. Call again for the rest."
+	case h.Depth >= yore.Logs && unread > 0:
+		checked = fmt.Sprintf("Checked: the logs as far as the index has them; %d were not read, since the index could not be brought up to date.", unread)
 	case h.Depth == yore.Pages:
 		checked = "Checked: every log to its end or to its first fault, and every page of the index."
 	case h.Depth == yore.Logs:

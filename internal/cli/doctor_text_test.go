@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/yorehq/yore"
+	"github.com/yorehq/yore/fault"
 )
 
 // The report that issue forms ask for holds no text of a session: whatever is
@@ -66,5 +69,23 @@ func TestDoctorHoldsNoText(t *testing.T) {
 	}
 	if faults < 10 {
 		t.Errorf("only %d faults are named: nothing is proved", faults)
+	}
+}
+
+// What doctor says it has checked is no more than what was read: with a full
+// disk, say, of three logs none.
+func TestDoctorClaimsNoMoreThanItRead(t *testing.T) {
+	for _, depth := range []yore.Depth{yore.Headers, yore.Logs, yore.Pages} {
+		h := yore.Health{Depth: depth, Roots: []yore.RootHealth{{Present: true, Files: 5, Sound: 2, Unread: 3}}}
+		if text := verdictText(h, false); strings.Contains(text, "every log to its end") || !strings.Contains(text, "3") {
+			t.Errorf("depth %v: %s", depth, text)
+		}
+		h.Roots[0].Unread = 0
+		if text := verdictText(h, false); depth > yore.Headers && !strings.Contains(text, "every log to its end") {
+			t.Errorf("depth %v: %s", depth, text)
+		}
+	}
+	if text := problemText(yore.Problem{Kind: yore.Index, Code: fault.IndexFailed, Reason: "SESSION_QUERY_INDEX_FAILED: no space"}); text != "  index: SESSION_QUERY_INDEX_FAILED: no space\n" {
+		t.Errorf("%q", text)
 	}
 }
