@@ -150,7 +150,8 @@ func (h *History) Forgetting(ctx context.Context, keys []session.Key) (Forgettin
 // logs are not touched. It is durable when Forget returns, and survives the index
 // and a failure of what follows: done false and no error says that something of
 // them is still in a file of the index, since another process is reading it or
-// writes to it; Tidy, of any process, ends the work.
+// writes to it, or that its folder cannot be written to; Tidy, of any process that
+// can, ends the work.
 func (h *History) Forget(ctx context.Context, keys []session.Key) (done bool, err error) {
 	going, err := h.Forgetting(ctx, keys)
 	if err != nil {
@@ -165,7 +166,8 @@ func (h *History) Forget(ctx context.Context, keys []session.Key) (done bool, er
 	if err := h.forgets.Add(all, time.Now()); err != nil {
 		return false, err
 	}
-	return h.settle(ctx, workspaces)
+	done, err = h.settle(ctx, workspaces)
+	return done && h.scratch == "", err // what the folder holds that could not be opened, nobody has looked at
 }
 
 // Unforget takes sessions off the list, with their subagents. What their logs

@@ -8,6 +8,7 @@ import (
 
 	"github.com/yorehq/yore"
 	"github.com/yorehq/yore/reader"
+	"github.com/yorehq/yore/session"
 )
 
 // TestHealthOfALogThatCannotBeOpened: what the index holds of a log is no word
@@ -47,6 +48,37 @@ func TestHealthOfALogThatCannotBeOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("and back", 2, 0)
+}
+
+// TestForgetWithoutTheIndex: where the folder of the index cannot be written to,
+// nobody says that what it may hold is off the disk.
+func TestForgetWithoutTheIndex(t *testing.T) {
+	// Nobody makes a folder there, the superuser included.
+	index := filepath.Join("/sys", "yore-test")
+	if err := os.Mkdir(index, 0o700); !errors.Is(err, os.ErrPermission) {
+		os.Remove(index)
+		return // the system has no such place
+	}
+	root := t.TempDir()
+	writeLog(t, root, "a", "a zephyr")
+	for dir, want := range map[string]bool{index: false, filepath.Join(t.TempDir(), "index"): true} {
+		h, err := yore.Open(t.Context(), yore.Options{
+			Sources: []yore.Source{{Agent: session.DSH, Root: root}}, IndexDir: dir, ForgetFile: filepath.Join(t.TempDir(), "forgotten"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := h.Forget(t.Context(), []session.Key{{Agent: session.DSH, ID: "a"}})
+		if err != nil || done != want {
+			t.Errorf("%s: off the disk %v, %v", dir, done, err)
+		}
+		if got := answers(t.Context(), t, h)["zephyr"]; len(got) != 0 {
+			t.Errorf("%s: %v", dir, got)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestHealthOfAnEmptyMountPoint: an empty folder in the place of a disk is said

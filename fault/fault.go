@@ -67,7 +67,7 @@ func (e *Error) Error() string {
 	if e.Safe != "" {
 		text += ": " + e.Safe
 	}
-	if e.Cause != nil {
+	if e.Cause != nil && e.Cause.Error() != e.Safe {
 		text += ": " + e.Cause.Error()
 	}
 	return text

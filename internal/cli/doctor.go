@@ -163,9 +163,11 @@ func indexText(b *strings.Builder, h yore.Health) {
 }
 
 func verdictText(h yore.Health, sound bool) string {
-	unread := 0
+	unread, away := 0, 0
 	for _, r := range h.Roots {
-		unread += r.Unread
+		if unread += r.Unread; !r.Present {
+			away += r.Files
+		}
 	}
 	var checked string
 	switch {
@@ -183,6 +185,9 @@ func verdictText(h yore.Health, sound bool) string {
 		checked = fmt.Sprintf("Checked: the header of every log, and what the index says of those it has read; %d logs were never read (without --quick they are).", unread)
 	default:
 		checked = "Checked: the header of every log, and what the index says of each; what was added since it was read was not (without --quick it is)."
+	}
+	if h.IndexErr == nil && h.Depth >= yore.Logs && away > 0 {
+		checked += fmt.Sprintf(" Of %d files nothing more can be said while their roots are not there.", away)
 	}
 	if sound {
 		return "No problem was found.\n" + checked + "\n"

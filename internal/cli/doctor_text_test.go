@@ -85,6 +85,10 @@ func TestDoctorClaimsNoMoreThanItRead(t *testing.T) {
 			t.Errorf("depth %v: %s", depth, text)
 		}
 	}
+	away := yore.Health{Depth: yore.Logs, Roots: []yore.RootHealth{{Present: true, Files: 1, Sound: 1}, {Files: 7, Sound: 7}}}
+	if text := verdictText(away, true); !strings.Contains(text, "Of 7 files nothing more can be said") {
+		t.Errorf("a root is not there: %s", text)
+	}
 	if text := problemText(yore.Problem{Kind: yore.Index, Code: fault.IndexFailed, Reason: "SESSION_QUERY_INDEX_FAILED: no space"}); text != "  index: SESSION_QUERY_INDEX_FAILED: no space\n" {
 		t.Errorf("%q", text)
 	}

@@ -326,7 +326,7 @@ func (g *going) report(done bool) string {
 	fmt.Fprintf(&b, "forgotten  %d sessions\n", len(g.Sessions))
 	g.rest(&b, "deleted")
 	if !done {
-		b.WriteString("not yet off the disk: another process reads or writes a part of the index; the next command there ends it\n")
+		b.WriteString("not yet off the disk: another process reads or writes a part of the index, or it cannot be written to; the next command that can ends it\n")
 	}
 	return b.String()
 }
