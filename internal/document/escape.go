@@ -28,11 +28,13 @@ func Escaped(s string) (text string, n int) {
 		if r == utf8.RuneError && size == 1 {
 			b.WriteRune(r)
 			n++
+			last, marks = r, 0
 			continue
 		}
 		if Hides(r) {
 			next, _ := utf8.DecodeRuneInString(s[i:])
-			keep = r == '\r' && next == '\n' || unseen(r) && shapes(last, r, next)
+			// A joiner joins nothing where the mark behind it is one too many.
+			keep = r == '\r' && next == '\n' || unseen(r) && shapes(last, r, next) && (selector(r) || stacked(marks, next) <= maxStacked)
 		}
 		marks = stacked(marks, r)
 		keep = keep && marks <= maxStacked
@@ -42,6 +44,7 @@ func Escaped(s string) (text string, n int) {
 			continue
 		}
 		n++
+		last = '0' // what stands there now ends in a digit
 		if r > 0xFFFF {
 			r -= 0x10000
 			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xD800+(r>>10), 0xDC00+(r&0x3FF))

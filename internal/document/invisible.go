@@ -32,6 +32,10 @@ func unseen(r rune) bool {
 
 func selector(r rune) bool { return r >= 0x180B && unicode.Is(unicode.Variation_Selector, r) }
 
+// withoutTricks removes what cannot be seen and what floods the lines around it.
+// A joiner before a mark that was too many joins nothing any more.
+func withoutTricks(s string) string { return withoutInvisible(withoutFloods(withoutInvisible(s))) }
+
 // withoutInvisible removes the unseen characters that shape nothing. s must
 // be well-formed.
 func withoutInvisible(s string) string {
@@ -67,7 +71,7 @@ func shapes(last, r, next rune) bool {
 	case r == joiner && pictograph(next):
 		return pictograph(last) || selector(last)
 	case r == joiner, r == nonJoiner:
-		return joining(last) && joining(next)
+		return joining(last) && joining(next) && !unseen(next)
 	}
 	return false
 }

@@ -31,5 +31,5 @@ func MultiLine(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return withoutFloods(withoutInvisible(b.String()))
+	return withoutTricks(b.String())
 }

@@ -16,7 +16,7 @@ import (
 // and ends in "…", which counts; limit 0 does not cut.
 func OneLine(s string, limit int) string {
 	s = strings.Map(printable, strings.ToValidUTF8(withoutEscapes(s), "\uFFFD"))
-	s = CollapseSpace(withoutFloods(withoutInvisible(s)))
+	s = CollapseSpace(withoutTricks(s))
 	if limit <= 0 || Points(s) <= limit {
 		return s
 	}
