@@ -65,6 +65,10 @@ func TestCursorKeepsASessionTwice(t *testing.T) {
 	}
 	expect("the prompt", "wombat", 1)
 	expect("the result", "burrow", 1)
+	id := "id1"
+	if _, err := view.Target(t.Context(), &id); err != nil {
+		t.Errorf("an exact read: %v", err)
+	}
 	health, err := h.Health(t.Context(), yore.Logs, nil)
 	if err != nil || len(health.Problems) != 0 || health.Roots[0].Sound != 0 || health.Roots[1].Sound != 1 {
 		t.Errorf("%+v, %v", health, err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/yorehq/yore/fault"
@@ -57,7 +58,23 @@ func (r remembered) Headers(ctx context.Context, which query.Lookup) ([]query.Kn
 			kept = append(kept, k)
 		}
 	}
-	return kept, nil
+	return withoutLesser(r.ingest.Roots, kept), nil
+}
+
+// withoutLesser leaves out the forms of a session that do not count because its
+// agent keeps another one that tells more: what they state is no contradiction.
+func withoutLesser(roots []ingest.Root, all []query.Known) []query.Known {
+	rows := make([]ingest.FileRow, len(all))
+	for i, k := range all {
+		rows[i] = ingest.FileRow{Path: k.Path, Header: k.Header, Pending: k.Problem != nil}
+		for _, r := range roots {
+			if strings.HasPrefix(k.Path, r.Path) && (rows[i].Root == "" || r.Reader.Agent() == k.Header.Agent) {
+				rows[i].Root, rows[i].Agent = r.Path, r.Reader.Agent()
+			}
+		}
+	}
+	lesser := ingest.Lesser(roots, rows)
+	return slices.DeleteFunc(all, func(k query.Known) bool { return lesser[k.Path] })
 }
 
 // Forgettable is a session as far as forgetting it is concerned. It holds no
