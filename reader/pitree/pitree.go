@@ -331,8 +331,10 @@ func (d *Decoder) compaction(e *entry, n *node, out *linelog.Events) {
 	case gone > 0 && same(before[gone:], after[1:]):
 		ev.Op = session.Op{Kind: session.OpReplace, Start: before[0], End: before[gone-1]}
 		ev.Sources = append([]int64{}, before[:gone]...)
-	case len(before) > 0:
-		out.Select(d.prefix+"/compaction", linelog.Change(append(before[:len(before):len(before)], n.seq), after))
+	default:
+		if appended := append(before[:len(before):len(before)], n.seq); !same(appended, after) {
+			out.Select(d.prefix+"/compaction", linelog.Change(appended, after))
+		}
 	}
 	d.tree.surface = after
 }
