@@ -66,8 +66,21 @@ func TestCursorKeepsASessionTwice(t *testing.T) {
 	expect("the prompt", "wombat", 1)
 	expect("the result", "burrow", 1)
 	id := "id1"
-	if _, err := view.Target(t.Context(), &id); err != nil {
-		t.Errorf("an exact read: %v", err)
+	one, err := view.Target(t.Context(), &id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err := one.Read(t.Context(), 0, 0, 5); err != nil || w.Info.Title != "Wombats" {
+		t.Errorf("an exact read: %+v, %v", w, err)
+	}
+	if l, err := one.Events(t.Context(), query.EventFilter{}, 10, ""); err != nil || len(l.Entries) < 2 {
+		t.Errorf("its events: %+v, %v", l, err)
+	}
+	if _, err := one.Trace(t.Context()); err != nil {
+		t.Errorf("its trace: %v", err)
+	}
+	if _, err := one.TraceEvent(t.Context(), 0); err != nil {
+		t.Errorf("what an event is related to: %v", err)
 	}
 	health, err := h.Health(t.Context(), yore.Logs, nil)
 	if err != nil || len(health.Problems) != 0 || health.Roots[0].Sound != 0 || health.Roots[1].Sound != 1 {

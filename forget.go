@@ -64,11 +64,20 @@ func (r remembered) Headers(ctx context.Context, which query.Lookup) ([]query.Kn
 // withoutLesser leaves out the forms of a session that do not count because its
 // agent keeps another one that tells more: what they state is no contradiction.
 func withoutLesser(roots []ingest.Root, all []query.Known) []query.Known {
+	seen, twice := map[session.Header]bool{}, false
+	for _, k := range all {
+		at := session.Header{Agent: k.Header.Agent, ID: k.Header.ID, Cwd: k.Header.Cwd}
+		twice = twice || seen[at]
+		seen[at] = true
+	}
+	if !twice {
+		return all
+	}
 	rows := make([]ingest.FileRow, len(all))
 	for i, k := range all {
 		rows[i] = ingest.FileRow{Path: k.Path, Header: k.Header, Pending: k.Problem != nil}
 		for _, r := range roots {
-			if strings.HasPrefix(k.Path, r.Path) && (rows[i].Root == "" || r.Reader.Agent() == k.Header.Agent) {
+			if strings.HasPrefix(k.Path, strings.TrimSuffix(r.Path, "/")+string(filepath.Separator)) && r.Reader.Agent() == k.Header.Agent {
 				rows[i].Root, rows[i].Agent = r.Path, r.Reader.Agent()
 			}
 		}
