@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/yorehq/yore/toolset"
 )
 
 // meters count what the server does, in the text format of Prometheus
@@ -59,9 +61,18 @@ func (m *meters) request(path string, status int, took time.Duration) {
 	m.seconds[label].add(took.Seconds())
 }
 
+// toolNames are the tools that there are.
+var toolNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for _, t := range toolset.Catalogue() {
+		names[t.Name] = true
+	}
+	return names
+})
+
 // call counts a tool that was called; one that does not exist has no name here.
 func (m *meters) call(tool string, answered bool, _ time.Duration) {
-	if !strings.HasPrefix(tool, "session_") || len(tool) > 24 {
+	if !toolNames()[tool] {
 		tool = "unknown"
 	}
 	m.mu.Lock()
@@ -69,9 +80,7 @@ func (m *meters) call(tool string, answered bool, _ time.Duration) {
 	if m.calls == nil {
 		m.calls = map[string]int64{}
 	}
-	if m.calls[fmt.Sprintf("tool=%q,answered=\"%t\"", tool, answered)]++; len(m.calls) > 64 {
-		clear(m.calls) // names that somebody made up
-	}
+	m.calls[fmt.Sprintf("tool=%q,answered=\"%t\"", tool, answered)]++
 }
 
 func (m *meters) pushed(outcome string, events, bytes int64) {
