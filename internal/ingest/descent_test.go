@@ -136,11 +136,8 @@ func TestRelationsOfPairs(t *testing.T) {
 			if pairwise(marks[m], marks[p]) != best {
 				t.Fatalf("seed %d: shares %d with its parent and %d with another", seed, pairwise(marks[m], marks[p]), best)
 			}
-			if want := int64(len(marks[m])); best < len(marks[m]) {
-				want = marks[m][best].seq
-				if m.found.Seed != want {
-					t.Fatalf("seed %d: seed %d, want %d", seed, m.found.Seed, want)
-				}
+			if best < len(marks[m]) && m.found.Seed != marks[m][best].seq {
+				t.Fatalf("seed %d: seed %d, want %d", seed, m.found.Seed, marks[m][best].seq)
 			}
 		}
 	}
