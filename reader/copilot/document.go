@@ -183,14 +183,20 @@ func (r *Reader) Window(ctx context.Context, src reader.Source, at session.Check
 	if err != nil {
 		return h, err
 	}
+	var blocks *legacyBlocks
 	for _, e := range d.events(from) {
 		if e.Seq < from || e.Seq > to {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return h, err
+		}
 		raw := session.Raw{Event: e}
 		if natives.Has(e.Seq) {
-			raw.Native = bytes.Clone(legacyBlock(d.text, e.Place.Part))
-			if raw.Native == nil {
+			if blocks == nil {
+				blocks = blocksIn(d.text)
+			}
+			if raw.Native = bytes.Clone(blocks.at(e.Place.Part)); raw.Native == nil {
 				raw.Native = bytes.Clone(d.text)
 			}
 		}

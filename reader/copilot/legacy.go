@@ -190,49 +190,42 @@ func eachCall(x *jsonl.Index, calls []byte, visit func(q *request)) {
 // 0; those of messages and calls are smaller.
 const shownBlock = 1 << 32
 
-// elementOf is an element of an array, counted from 0; nil if there is none.
-func elementOf(list []byte, n int64) []byte {
-	if !jsonl.IsArray(list) {
-		return nil
-	}
-	c := jsonl.Enter(list)
-	for v, ok := c.Element(); ok; v, ok = c.Element() {
-		if n == 0 {
-			return v
+// legacyBlocks are the bytes of a document's messages, calls and entries of the
+// timeline, counted as decoder.legacy does.
+type legacyBlocks struct{ said, shown [][]byte }
+
+// blocksIn goes through a document once, however many of its blocks are wanted.
+func blocksIn(document []byte) *legacyBlocks {
+	var b legacyBlocks
+	each := func(list []byte, visit func(v []byte)) {
+		if !jsonl.IsArray(list) {
+			return
 		}
-		n--
+		c := jsonl.Enter(list)
+		for v, ok := c.Element(); ok; v, ok = c.Element() {
+			visit(v)
+		}
 	}
-	return nil
+	each(jsonl.Field(document, "chatMessages"), func(v []byte) {
+		b.said = append(b.said, v)
+		each(jsonl.Field(v, "tool_calls"), func(call []byte) {
+			if jsonl.IsObject(call) {
+				b.said = append(b.said, call)
+			}
+		})
+	})
+	each(jsonl.Field(document, "timeline"), func(v []byte) { b.shown = append(b.shown, v) })
+	return &b
 }
 
-// legacyBlock finds the bytes of a message, of a call or of what was shown in a
-// document, counted as decoder.legacy does; nil if there is none.
-func legacyBlock(document []byte, number int64) []byte {
+// at is a block; nil if there is none.
+func (b *legacyBlocks) at(number int64) []byte {
+	list, n := b.said, number-1
 	if number >= shownBlock {
-		return elementOf(jsonl.Field(document, "timeline"), number-shownBlock)
+		list, n = b.shown, number-shownBlock
 	}
-	list := jsonl.Field(document, "chatMessages")
-	if !jsonl.IsArray(list) {
+	if n < 0 || n >= int64(len(list)) {
 		return nil
 	}
-	c := jsonl.Enter(list)
-	for at := int64(1); ; at++ {
-		v, ok := c.Element()
-		if !ok || at == number {
-			return v
-		}
-		calls := jsonl.Field(v, "tool_calls")
-		if !jsonl.IsArray(calls) {
-			continue
-		}
-		in := jsonl.Enter(calls)
-		for call, ok := in.Element(); ok; call, ok = in.Element() {
-			if !jsonl.IsObject(call) {
-				continue
-			}
-			if at++; at == number {
-				return call
-			}
-		}
-	}
+	return list[n]
 }

@@ -159,7 +159,7 @@ func (e *record) calls(visit func(number int64, q *request)) {
 func block(record []byte, number int64) []byte {
 	data := jsonl.Field(record, "data")
 	if former := jsonl.Field(data, "legacySession"); jsonl.IsObject(former) {
-		return legacyBlock(former, number)
+		return blocksIn(former).at(number)
 	}
 	list := jsonl.Field(data, "toolRequests")
 	if !jsonl.IsArray(list) {

@@ -91,6 +91,9 @@ func folders(root string) (all []string) {
 		return nil
 	}
 	for _, p := range projects[:min(len(projects), mostFolders)] {
+		if !p.IsDir() { // a link may lead out of the agent's folder
+			continue
+		}
 		chats, err := os.ReadDir(filepath.Join(root, projectsDir, p.Name(), chatsDir))
 		if err != nil {
 			continue
