@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -295,5 +296,19 @@ func TestRevealedByTheCommandLineAlone(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("%d places reveal, want the one of --reveal", found)
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test {
+			documented[s.pkg] = documented[s.pkg] || len(s.ast.Doc.Text()) > 20
+		}
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(documented)) {
+		if !documented[pkg] {
+			t.Errorf("package %s has no package comment", pkg)
+		}
 	}
 }

@@ -35,12 +35,14 @@ func (r *Reader) workspace(root, path, hash string) string {
 		return marked
 	}
 	listed, named := projects(root, project)
-	if r.folders != nil {
-		listed = append(listed, r.folders(root)...)
+	of := func(folder string) bool { return hashOf(folder) == hash }
+	if i := slices.IndexFunc(listed, of); i >= 0 {
+		return listed[i]
 	}
-	for _, folder := range listed {
-		if hashOf(folder) == hash {
-			return folder
+	if r.folders != nil {
+		more := r.folders(root) // which opens many files
+		if i := slices.IndexFunc(more, of); i >= 0 {
+			return more[i]
 		}
 	}
 	if marked != "" {
